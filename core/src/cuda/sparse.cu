@@ -213,8 +213,38 @@ void sampled(const Tensor& out, const Tensor& rows, const Tensor& columns, const
   });
 }
 
+template <class E>
+struct Winner {
+  const int64_t *starts, *columns;
+  const E *values, *mat;
+  int64_t* out;
+  int64_t width;
+  bool largest;
+  __device__ void operator()(int64_t e) const {
+    const int64_t i = e / width, j = e % width;
+    int64_t won = -1;
+    Sum<E> best(0);
+    for (int64_t k = starts[i]; k < starts[i + 1]; ++k) {
+      const Sum<E> x = product(values[k], mat[columns[k] * width + j]);
+      if (won < 0 || (largest ? x > best : x < best) || x != x) best = x, won = k;
+    }
+    out[e] = won;
+  }
+};
+void winners(const Tensor& out, const Tensor& starts, const Tensor& columns, const Tensor& values, const Tensor& mat,
+             bool largest) {
+  visit_element(mat.dtype(), [&](auto zero) {
+    using E = decltype(zero);
+    if constexpr (!kIsComplex<Sum<E>>)
+      launch_each("mm", out.data(), out.numel(),
+                  Winner<E>{starts.data<int64_t>(), columns.data<int64_t>(),
+                            reinterpret_cast<const E*>(values.data<char>()),
+                            reinterpret_cast<const E*>(mat.data<char>()), out.data<int64_t>(), out.size(1), largest});
+  });
+}
+
 }  // namespace
 
-const SparseWork sparse_matrices = {linear, segment_sum, matmul, csr_matmul, sampled};
+const SparseWork sparse_matrices = {linear, segment_sum, matmul, csr_matmul, sampled, winners};
 
 }  // namespace torch::cuda

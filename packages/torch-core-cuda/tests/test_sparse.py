@@ -83,3 +83,18 @@ def test_many_elements_of_one_place_add_up_in_order():
     here = torch.sparse_coo_tensor(at, v, (7,)).coalesce()
     there = torch.sparse_coo_tensor(at.cuda(), v.cuda(), (7,)).coalesce()
     assert there.values().cpu().equal(here.values())
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64, torch.int64, torch.uint8])
+@pytest.mark.parametrize("reduce", ["amax", "amin"])
+def test_the_greatest_and_the_least_term_of_a_product(reduce, dtype):
+    generator = torch.Generator().manual_seed(1)
+    here = (torch.randn(7, 9, generator=generator) * 4).to(dtype)
+    here[torch.rand(7, 9, generator=generator) < 0.6] = 0
+    here[2] = 0  # a row without elements
+    mat = (torch.randn(9, 5, generator=generator) * 4).to(dtype)
+    if dtype.is_floating_point:
+        mat[3, 2] = float("nan")
+    product = torch._C._operator("_sparse_mm_reduce")
+    expected, found = (product(t.to_sparse_csr(), m, reduce) for t, m in ((here, mat), (here.cuda(), mat.cuda())))
+    assert found.is_cuda and torch.equal(found.cpu().nan_to_num(77), expected.nan_to_num(77))

@@ -149,34 +149,12 @@ Tensor linear_compressed(const Tensor& input, const Tensor& weight, const Tensor
 
 // For each element of the product the one of self that gives the largest term, or the smallest; -1 where there is none.
 Tensor winners(const Tensor& self, const Tensor& mat, bool largest) {
-  host_work(mat);
   const Tensor starts = checked_starts("mm", self), columns = checked_plain(self, starts);
   const Tensor v = as_contiguous(parts_of_compressed(self).values, mat.dtype()),
                m = as_contiguous(detach(mat), mat.dtype());
-  const int64_t rows = self.size(0), width = mat.size(1), *from = starts.data<int64_t>(), *at = columns.data<int64_t>();
-  Tensor out = empty_tensor({rows, width}, DType::Int64);
-  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, width * (1 + v.numel() / rows)));
-  visit_dtype(mat.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (!std::is_same_v<T, Complex64> && !std::is_same_v<T, Complex128>) {
-      using A = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
-      parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
-        std::unique_ptr<A[]> best(new A[size_t(width)]);
-        for (int64_t i = begin; i < end; ++i) {
-          int64_t* won = out.data<int64_t>() + i * width;
-          std::fill_n(won, width, int64_t(-1));
-          for (int64_t k = from[i]; k < from[i + 1]; ++k) {
-            const T* row = m.data<T>() + at[k] * width;
-            const A value = A(v.data<T>()[k]);
-            for (int64_t j = 0; j < width; ++j) {
-              const A x = A(value * A(row[j]));
-              if (won[j] < 0 || (largest ? x > best[j] : x < best[j]) || x != x) best[j] = x, won[j] = k;
-            }
-          }
-        }
-      });
-    }
-  });
+  Tensor out = empty_tensor({self.size(0), mat.size(1)}, DType::Int64, mat.device());
+  if (const auto* there = work<SparseWork>.on(out); there && out.numel())
+    there->winners(out, sent(starts, mat.device()), sent(columns, mat.device()), v, m, largest);
   return out;
 }
 
@@ -248,6 +226,33 @@ void csr_matmul_on_cpu(const Tensor& out, const Tensor& csr, const Tensor& mat) 
   const auto loop = sparse_kernels().matmul[int(mat.dtype())];
   by_elements(a.starts, rows, kGrain / width,
               [&](int64_t begin, int64_t end) { loop(out.data<char>(), a, m.data<char>(), width, begin, end); });
+}
+
+void winners_on_cpu(const Tensor& out, const Tensor& starts, const Tensor& columns, const Tensor& values,
+                    const Tensor& mat, bool largest) {
+  const int64_t rows = out.size(0), width = out.size(1), *from = starts.data<int64_t>(), *at = columns.data<int64_t>();
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, width * (1 + values.numel() / rows)));
+  visit_dtype(mat.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (!std::is_same_v<T, Complex64> && !std::is_same_v<T, Complex128>) {
+      using A = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
+      parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
+        std::unique_ptr<A[]> best(new A[size_t(width)]);
+        for (int64_t i = begin; i < end; ++i) {
+          int64_t* won = out.data<int64_t>() + i * width;
+          std::fill_n(won, width, int64_t(-1));
+          for (int64_t k = from[i]; k < from[i + 1]; ++k) {
+            const T* row = mat.data<T>() + at[k] * width;
+            const A value = A(values.data<T>()[k]);
+            for (int64_t j = 0; j < width; ++j) {
+              const A x = A(value * A(row[j]));
+              if (won[j] < 0 || (largest ? x > best[j] : x < best[j]) || x != x) best[j] = x, won[j] = k;
+            }
+          }
+        }
+      });
+    }
+  });
 }
 
 void register_compressed_matmul() {

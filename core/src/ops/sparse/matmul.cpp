@@ -340,7 +340,8 @@ Tensor sspaddmm_composite(const Tensor& self, const Tensor& mat1, const Tensor& 
 
 }  // namespace
 
-const SparseWork sparse_on_cpu{nullptr, segment_sum_on_cpu, matmul_on_cpu, csr_matmul_on_cpu, sampled_on_cpu};
+const SparseWork sparse_on_cpu{nullptr,           segment_sum_on_cpu, matmul_on_cpu,
+                               csr_matmul_on_cpu, sampled_on_cpu,     winners_on_cpu};
 
 void register_sparse_matmul() {
   set_native<op::_sparse_matmul>(matmul_kernel);

@@ -18,11 +18,17 @@ struct SparseWork {
   void (*csr_matmul)(const Tensor& out, const Tensor& csr, const Tensor& mat);
   // out[k] = dot of row rows[k] of a and row columns[k] of b
   void (*sampled)(const Tensor& out, const Tensor& rows, const Tensor& columns, const Tensor& a, const Tensor& b);
+  // out[i][j]: of the elements k of row i the one whose values[k] * mat[columns[k]][j] is the largest, or the smallest;
+  // -1 in rows without elements. Starts and columns are int64, and in order.
+  void (*winners)(const Tensor& out, const Tensor& starts, const Tensor& columns, const Tensor& values,
+                  const Tensor& mat, bool largest);
 };
 
 // The CPU's: order.cpp, matmul.cpp, compressed_matmul.cpp.
 extern const SparseWork sparse_on_cpu;
 void segment_sum_on_cpu(const Tensor& out, const Tensor& values, const Tensor& order, const Tensor& bounds);
 void csr_matmul_on_cpu(const Tensor& out, const Tensor& csr, const Tensor& mat);
+void winners_on_cpu(const Tensor& out, const Tensor& starts, const Tensor& columns, const Tensor& values,
+                    const Tensor& mat, bool largest);
 
 }  // namespace torch
