@@ -21,15 +21,13 @@ namespace torch::TORCH_ISA {
 
 namespace {
 
-// A sum of integers as a number. The product of two floats is exact in double, so that a fused and a separate addition
-// agree.
 inline float number(const Int8Linear& p, int32_t sum, float step, int64_t j) {
-  return float(double(float(sum)) * double(step * p.scale[j]) + double(p.bias ? p.bias[j] : 0.0f));
+  return number_of(sum, step, p.scale[j], p.bias ? p.bias[j] : 0.0f);
 }
 
 // Column j of a row whose numbers are bytes already.
 inline void store_byte(const Int8Linear& p, int32_t sum, int64_t i, int64_t j) {
-  bytes_of_row(&sum, 1, 0, p.result.bias ? p.result.bias[j] : 0.0f, p.result.scale[j], p.result, p.out + i * p.n + j);
+  p.out[i * p.n + j] = byte_of_sum(sum, p.result.bias ? p.result.bias[j] : 0.0f, p.result.scale[j], p.result);
 }
 
 // A row of the input as integers of 16 bits; what a step stands for, where the row says it.

@@ -7,18 +7,42 @@
 #include <cstdint>
 
 #include "cpu/int8_kernels.h"
+#include "kernels/vec.h"
 
 namespace torch::TORCH_ISA {
 
 // A number as a byte with that zero point; NaN gives the least.
-inline uint8_t byte_of(float steps, float least, float most, int32_t zero) {
+TORCH_VEC_INLINE uint8_t byte_of(float steps, float least, float most, int32_t zero) {
   constexpr float kRounding = 12582912.0f;
   steps = steps > least ? steps : least;
   steps = steps < most ? steps : most;
   return uint8_t(std::bit_cast<int32_t>(steps + kRounding) - std::bit_cast<int32_t>(kRounding) + zero);
 }
-inline float least_of(const Int8Result& r) { return r.relu ? 0.0f : float(-r.zero); }
-inline float most_of(const Int8Result& r) { return float(255 - r.zero); }
+TORCH_VEC_INLINE float least_of(const Int8Result& r) { return r.relu ? 0.0f : float(-r.zero); }
+TORCH_VEC_INLINE float most_of(const Int8Result& r) { return float(255 - r.zero); }
+
+// A sum as a number. The product of two floats is exact in double, so that a fused and a separate addition agree.
+TORCH_VEC_INLINE float number_of(int32_t sum, float step, float scale, float bias) {
+  return float(double(float(sum)) * double(step * scale) + double(bias));
+}
+// A number in steps of `scale` as a byte, and back.
+TORCH_VEC_INLINE uint8_t quantized(float x, float scale, int32_t zero, uint8_t flip) {
+  return uint8_t(byte_of(x / scale, float(-zero), float(255 - zero), zero) ^ flip);
+}
+TORCH_VEC_INLINE float dequantized(uint8_t x, float scale, int32_t zero, uint8_t flip) {
+  return float(int32_t(x ^ flip) - zero) * scale;
+}
+// The sum of two bytes, also in double.
+TORCH_VEC_INLINE uint8_t sum_of(const Int8Sum& p, int64_t i) {
+  const double a = double(int32_t(p.a[i] ^ p.flip) - p.zero_a) * double(p.scale_a),
+               b = double(int32_t(p.b[i] ^ p.flip) - p.zero_b) * double(p.scale_b);
+  const float least = p.relu ? 0.0f : float(-p.zero), most = float(255 - p.zero);
+  return uint8_t(byte_of(float(a + b), least, most, p.zero) ^ p.flip);
+}
+// A sum of products as a byte.
+TORCH_VEC_INLINE uint8_t byte_of_sum(int32_t sum, float bias, float scale, const Int8Result& r) {
+  return uint8_t(byte_of((float(sum) + bias) * scale, least_of(r), most_of(r), r.zero) ^ r.flip);
+}
 
 // n sums of one row of the weight.
 inline void bytes_of_row(const int32_t* sums, int64_t n, int32_t less, float bias, float scale, const Int8Result& r,

@@ -126,6 +126,7 @@ void start() {
   set_work(DeviceType::CUDA, &norm_float);
   set_work(DeviceType::CUDA, &norm_double);
   set_work(DeviceType::CUDA, &product_work);
+  set_work(DeviceType::CUDA, &int8_kernels);
   set_work(DeviceType::CUDA, &random_numbers);
   set_work(DeviceType::CUDA, &loss_float);
   set_work(DeviceType::CUDA, &loss_double);

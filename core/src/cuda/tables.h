@@ -1,5 +1,6 @@
 // The tables of work (work.h) that the plug-in fills for CUDA, family by family, and what starts it.
 #pragma once
+#include "cpu/int8_kernels.h"
 #include "cpu/norm_kernels.h"
 #include "cpu/random_kernels.h"
 #include "cpu/softmax_kernels.h"
@@ -31,6 +32,7 @@ extern const NormKernels<float> norm_float;
 extern const NormKernels<double> norm_double;
 
 extern const ProductWork product_work;      // product.cu
+extern const Int8Kernels int8_kernels;      // int8.cu
 extern const RandomKernels random_numbers;  // random.cu
 void drop(RandomStream stream, uint64_t threshold, double scale, const Tensor& x, const Tensor& y, const Tensor& mask);
 

@@ -63,12 +63,14 @@ class Linear(Refound, nn.Module):
             raise RuntimeError(f"Linear: expected an input of float32, got {x.dtype}")
         if x.shape[-1:] != (self.in_features,):
             raise RuntimeError(f"Linear: expected {self.in_features} features, got an input of shape {tuple(x.shape)}")
-        if self.__dict__.get("_scales") is None:
+        kept = self.__dict__.get("_scales")
+        if kept is None or kept[2] is not self.weight_int:  # another once the layer is moved
             # one for each row, or None where zero is not the integer 0; and the weight as products like it best
             scales = self.weight_scale.to(torch.float32).expand(self.out_features).contiguous()
             whole = self.weight_zero_point.any() or self.in_features >= 1 << 16
-            self.__dict__["_scales"] = (None, None) if whole else (scales, INT8_PACK(self.weight_int))
-        scales, packed = self._scales
+            found = (None, None) if whole else (scales, INT8_PACK(self.weight_int))
+            kept = self.__dict__["_scales"] = (*found, self.weight_int)
+        scales, packed, _ = kept
         if scales is not None:
             return INT8_LINEAR(x, packed, scales, self.bias())
         zero = self.weight_zero_point
