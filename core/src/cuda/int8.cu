@@ -1,8 +1,8 @@
-// Bytes with a scale: products, convolutions, sums and conversions, with the CPU's bits. Sums of integers are exact, and
-// what makes numbers and bytes of them is the CPU's own formula (cpu/int8_rounding.h).
+// Bytes with a scale: products, convolutions, sums and conversions, with the CPU's bits. Sums of integers are exact,
+// and what makes numbers and bytes of them is the CPU's own formula (cpu/int8_rounding.h).
 //
-// Products are those of tiles.h, a word of four bytes (dot4.h) in the place of a number. Bytes of an input are read with
-// 128 taken off, as bytes with signs; that and the zero point come off the sums, by those of the weight's rows:
+// Products are those of tiles.h, a word of four bytes (dot4.h) in the place of a number. Bytes of an input are read
+// with 128 taken off, as bytes with signs; that and the zero point come off the sums, by those of the weight's rows:
 //
 //   sum of (byte - zero) * w  =  sum of (byte - 128) * w  -  (zero - 128) * sum of w
 #include "cpu/int8_rounding.h"
@@ -76,9 +76,9 @@ struct DenseProblem {
   static constexpr bool a_along_k = true, b_along_k = true;
   int64_t batches = 1, m, n, k;  // k counts words
   ByteRows x, weight;
-  int32_t turned;           // what makes bytes of the input ones with signs
-  const float* steps;       // of rows of numbers
-  const int32_t* less;      // of rows of bytes
+  int32_t turned;       // what makes bytes of the input ones with signs
+  const float* steps;   // of rows of numbers
+  const int32_t* less;  // of rows of bytes
   const float *scale, *bias;
   float* y;
   Int8Result result;
@@ -241,14 +241,10 @@ const Int8Kernels int8_kernels{
     .pack = [](const int8_t*, int64_t, int64_t, uint8_t*) {},
     .convolution = convolution,
     .sum = [](const Int8Sum& p) { launch_each("_int8_add", p.y, p.n, SumOfBytes{p}); },
-    .quantize =
-        [](const float* x, int64_t n, float scale, int32_t zero, uint8_t flip, uint8_t* y) {
-          launch_each("_int8_quantize", y, n, Quantize{x, y, scale, zero, flip});
-        },
-    .dequantize =
-        [](const uint8_t* x, int64_t n, float scale, int32_t zero, uint8_t flip, float* y) {
-          launch_each("_int8_dequantize", y, n, Dequantize{x, y, scale, zero, flip});
-        },
+    .quantize = [](const float* x, int64_t n, float scale, int32_t zero, uint8_t flip,
+                   uint8_t* y) { launch_each("_int8_quantize", y, n, Quantize{x, y, scale, zero, flip}); },
+    .dequantize = [](const uint8_t* x, int64_t n, float scale, int32_t zero, uint8_t flip,
+                     float* y) { launch_each("_int8_dequantize", y, n, Dequantize{x, y, scale, zero, flip}); },
 };
 
 }  // namespace torch::cuda

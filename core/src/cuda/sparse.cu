@@ -236,10 +236,10 @@ void winners(const Tensor& out, const Tensor& starts, const Tensor& columns, con
   visit_element(mat.dtype(), [&](auto zero) {
     using E = decltype(zero);
     if constexpr (!kIsComplex<Sum<E>>)
-      launch_each("mm", out.data(), out.numel(),
-                  Winner<E>{starts.data<int64_t>(), columns.data<int64_t>(),
-                            reinterpret_cast<const E*>(values.data<char>()),
-                            reinterpret_cast<const E*>(mat.data<char>()), out.data<int64_t>(), out.size(1), largest});
+      launch_each(
+          "mm", out.data(), out.numel(),
+          Winner<E>{starts.data<int64_t>(), columns.data<int64_t>(), reinterpret_cast<const E*>(values.data<char>()),
+                    reinterpret_cast<const E*>(mat.data<char>()), out.data<int64_t>(), out.size(1), largest});
   });
 }
 

@@ -228,7 +228,8 @@ void check_packed_weight(const char* op, const Tensor& input, const Tensor& weig
               ": bias must be torch.float32 with one number for each of ", n, " rows");
   TORCH_CHECK(k <= kMostProducts, op, ": sums of 32 bits hold less than 65536 products, got ", k);
   TORCH_CHECK(weight.size(0) == packed_bytes(n, k, weight.device()), op, ": a packed weight of ", weight.size(0),
-              " bytes is not one of ", n, " rows of ", k, " integers on this device; move a weight first, then pack it");
+              " bytes is not one of ", n, " rows of ", k,
+              " integers on this device; move a weight first, then pack it");
 }
 
 void register_quantized() {

@@ -19,6 +19,7 @@ using torch::ErrorKind;
 
 void add_pools(py::module_& m);    // pools.cpp
 void add_graphs(py::module_& m);   // pools.cpp
+void add_fused(py::module_& m);    // fused.cpp
 void add_sharing(py::module_& m);  // sharing.cpp
 void add_runtime(py::module_& m);  // sharing.cpp
 void add_layer(py::module_& m);    // layer.cpp
@@ -276,6 +277,7 @@ PYBIND11_MODULE(_native, m) {
   add_generators(m);
   add_memory(m);
   add_pools(m);
+  add_fused(m);
   add_graphs(m);
   add_sharing(m);
   add_runtime(m);

@@ -47,7 +47,17 @@ def test_sums(made, dtype, relu):
 
 
 #: rows, columns, middle: whole tiles, parts of them, single rows and columns, words that are cut, nothing to add up
-SIZES = [(1, 1, 1), (1, 64, 256), (3, 5, 7), (5, 9, 65), (33, 66, 1000), (2, 3, 4097), (70, 130, 8), (4, 1, 33), (6, 5, 0)]
+SIZES = [
+    (1, 1, 1),
+    (1, 64, 256),
+    (3, 5, 7),
+    (5, 9, 65),
+    (33, 66, 1000),
+    (2, 3, 4097),
+    (70, 130, 8),
+    (4, 1, 33),
+    (6, 5, 0),
+]
 
 
 @BYTES

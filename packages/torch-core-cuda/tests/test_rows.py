@@ -10,6 +10,7 @@ import pytest
 
 HERE = Path(__file__).parent
 
+
 @pytest.fixture(scope="module", params=["guard", "guard,order=7,lazy"])
 def outcomes(request):
     """By row, what became of its calls in a process of their own, where host code that touches device memory ends it."""

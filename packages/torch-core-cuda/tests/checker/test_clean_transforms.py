@@ -1,4 +1,4 @@
-"""Transforms, draws, sparse matrices, functions of complex numbers and fixed orders under the checker."""
+"""Transforms, draws, sparse matrices, bytes, steps, attention, functions of complex numbers and fixed orders under the checker."""
 
 import pytest
 import torch
@@ -25,7 +25,48 @@ def sparse():
     x = X.cuda()
     csr = s.to_sparse_csr()
     sampled = torch.sparse.sampled_addmm(csr, x, x[:1].t() @ x[:1]).values()
-    return [s.coalesce().values(), s.to_dense(), s @ x.t(), csr @ x.t(), (s @ s.t()).to_dense(), sampled]
+    most = torch._C._operator("_sparse_mm_reduce")(csr, x.t().contiguous(), "amax")
+    return [s.coalesce().values(), s.to_dense(), s @ x.t(), csr @ x.t(), (s @ s.t()).to_dense(), sampled, most]
+
+
+def bytes_with_scales():
+    operator = torch._C._operator
+    x = operator("_int8_quantize")(X.cuda(), 0.5, 7, False)
+    w = torch.arange(500, device="cuda").reshape(5, 100).to(torch.int8)
+    scale = torch.full((5,), 0.001, device="cuda")
+    taps, few = w[:, :54].reshape(5, 6, 3, 3), scale[:5]
+    return [
+        operator("_int8_add")(x, x, 0.1, 3, 0.2, 4, 0.3, 5, True),
+        operator("_int8_dequantize")(x, 0.5, 7),
+        operator("_int8_dense")(x, w, scale, scale, 3, 4, True),
+        operator("_int8_dense")(x[:1, :99], w[:, :99], scale, None, 3, 4, False),
+        operator("_int8_linear")(X.cuda(), w, scale, scale),
+        operator("_int8_convolution")(x.reshape(1, 6, 5, 10), taps, few, None, [1], [1], [1], 1, 3, 4, False),
+    ]
+
+
+def steps():
+    native = torch._cuda._native
+    tensors = [[torch.ones(n, device="cuda") for n in (5, 128, 17000)] for _ in range(5)]
+    counts = [torch.ones(1, device="cuda") for _ in range(3)]
+    scale, found = torch.full((1,), 2.0, device="cuda"), torch.zeros(1, device="cuda")
+    native.fused_adam(*tensors, [], counts, 0.1, 0.9, 0.99, 0.1, 1e-8, True, False, True, scale, found)
+    native.fused_sgd(*tensors[:3], 0.1, 0.9, 0.0, 0.1, True, False, False, None, None)
+    return [t for some in tensors for t in some]
+
+
+def attention():
+    from torch._cuda import attention  # noqa: F401  (its operators)
+
+    found = []
+    for dtype in (torch.float32, torch.bfloat16):
+        q, k, v = (
+            torch.linspace(-1, 1, 1 * 2 * n * 20, device="cuda").reshape(1, 2, n, 20).to(dtype) for n in (70, 90, 90)
+        )
+        for mask, causal in ((None, True), (torch.ones(1, 2, 70, 90, dtype=torch.bool, device="cuda"), False)):
+            out, log = torch.ops.torch_cuda.attention(q, k, v, mask, causal, 0.3)
+            found += [out, log, *torch.ops.torch_cuda.attention_backward(out, q, k, v, mask, out, log, causal, 0.3)]
+    return found
 
 
 def functions():
@@ -78,7 +119,9 @@ def pinned():
 
 @pytest.mark.parametrize("order", [0, 5])
 @pytest.mark.parametrize(
-    "family", [transforms, draws, sparse, functions, selections, one_order, joins, pinned], ids=lambda f: f.__name__
+    "family",
+    [transforms, draws, sparse, bytes_with_scales, steps, attention, functions, selections, one_order, joins, pinned],
+    ids=lambda f: f.__name__,
 )
 def test_a_family_is_clean(family, order):
     assert findings_of(family, order) == []

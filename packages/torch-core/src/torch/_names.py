@@ -250,8 +250,8 @@ def attribute(name: str):
             return _keep(name, getattr(import_module("torch.jit._ir"), name))
         except ModuleNotFoundError:  # torch-jit is not installed
             pass
-    if name.startswith("_foreach_"):
-        module = import_module("torch._operators.foreach")
+    if name.startswith(("_foreach_", "_fused_")):
+        module = import_module(f"torch._operators.{name.split('_')[1]}")
         if name in module.__all__:
             return _keep(name, getattr(module, name))
     if name in ALIASES:

@@ -59,6 +59,12 @@ LATER = {
     # --- functions of Python under autocast ---
     "in_float32": ("_operators.casting", "in_float32"),
     "in_lower_precision": ("_operators.casting", "in_lower_precision"),
+    # --- steps of optimizers for lists of tensors ---
+    "fused_sgd": ("_operators.fused", "_fused_sgd_"),
+    "fused_adam": ("_operators.fused", "_fused_adam_"),
+    "fused_adamw": ("_operators.fused", "_fused_adamw_"),
+    # --- attention, of the plug-in for CUDA ---
+    "attention_on_cuda": ("_cuda.attention", "attend"),
     # --- modes of __torch_dispatch__ ---
     "modes": ("_dispatch", "modes"),
     "push_mode": ("_dispatch", "push"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import torch
+from torch import _seams
 
 from ._check import betas_in_range, not_negative
+from ._joined import like_parameter
 from ._steps import next_step, steps_at
 from .optimizer import Optimizer
 
@@ -68,15 +70,42 @@ class Adam(Optimizer):
             },
         )
 
+    def _begin(self, p, state, group):
+        if state:
+            return
+        state["step"] = steps_at(0).to(p.device) if group.get("capturable") and p.is_cuda else steps_at(0)
+        state["exp_avg"] = torch.zeros_like(p)
+        state["exp_avg_sq"] = torch.zeros_like(p)
+        if group["amsgrad"]:
+            state["max_exp_avg_sq"] = torch.zeros_like(p)
+
+    def _step_joined(self, pairs, group):
+        step = _seams.fused_adamw if group["decoupled_weight_decay"] else _seams.fused_adam
+        names = ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if group["amsgrad"] else ()))
+        calls = {True: [], False: []}  # by whether the device counts the steps, which a graph can replay
+        for p, g in pairs:
+            state = self.state[p]
+            self._begin(p, state, group)
+            if not all(like_parameter(p, state[name]) for name in names):
+                self._update(p, -g if group["maximize"] else g, state, group)
+                continue
+            on_device = isinstance(state["step"], torch.Tensor) and state["step"].is_cuda
+            if on_device:
+                state["step"].add_(1)
+            count = state["step"] if on_device else next_step(state)
+            calls[on_device].append((p, g, count, *(state[name] for name in names)))
+        for call in filter(None, calls.values()):
+            p, g, counts, m, v, *largest = map(list, zip(*call, strict=True))
+            beta1, beta2 = map(float, group["betas"])
+            step(
+                p, g, m, v, largest[0] if largest else [], counts, lr=group["lr"], beta1=beta1, beta2=beta2,
+                weight_decay=group["weight_decay"], eps=group["eps"], amsgrad=group["amsgrad"], maximize=group["maximize"],
+            )  # fmt: skip
+
     def _update(self, p, g, state, group):
         beta1, beta2 = map(float, group["betas"])
         alpha, decay = float(group["lr"]), group["weight_decay"]
-        if not state:
-            state["step"] = steps_at(0)
-            state["exp_avg"] = torch.zeros_like(p)
-            state["exp_avg_sq"] = torch.zeros_like(p)
-            if group["amsgrad"]:
-                state["max_exp_avg_sq"] = torch.zeros_like(p)
+        self._begin(p, state, group)
         m, v = state["exp_avg"], state["exp_avg_sq"]
         t = next_step(state)
         if decay:

@@ -29,6 +29,7 @@ from ._extending import (  # noqa: F401  (optimisers written elsewhere import th
     _use_grad_for_differentiable,
     _view_as_real,
 )
+from ._joined import joined_of, may_join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -314,11 +315,15 @@ class Optimizer(Checked):
 
     def _step_group(self, group):
         maximize = group.get("maximize", False)
+        joined = None if self._step_joined is None else joined_of(group)
         for p in group["params"]:
             g = p.grad
             if g is None:
                 continue
             self._check_gradient(p, g)
+            if joined is not None and may_join(p, g):
+                joined[p.device, p.dtype].append((p, g))
+                continue
             key, state = p, self.state.get(p)
             if state is None:
                 state = {}
@@ -329,6 +334,10 @@ class Optimizer(Checked):
             self._update(p, g, state, group)
             if state:  # a parameter about which nothing is kept has no entry
                 self.state[key] = state
+        for pairs in (joined or {}).values():
+            self._step_joined(pairs, group)
+
+    _step_joined = None  # of algorithms that devices have one kernel for: f(pairs of parameter and gradient, group)
 
     def _check_gradient(self, p, g):
         if p.is_complex() and not self._takes_complex:

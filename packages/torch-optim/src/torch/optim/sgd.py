@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import torch
+from torch import _seams
+
 from ._check import not_negative
+from ._joined import like_parameter
 from .optimizer import Optimizer, required
 
 TYPE_CHECKING = False
@@ -68,6 +72,29 @@ class SGD(Optimizer):
 
     def _check_gradient(self, p, g):
         pass  # sparse gradients can be added
+
+    def _step_joined(self, pairs, group):
+        mu = group["momentum"]
+        calls = {True: [], False: []}  # by whether it is the first step
+        for p, g in pairs:
+            if not mu:
+                calls[False].append((p, g, None))
+                continue
+            state = self.state[p]
+            b = state.get("momentum_buffer")
+            if b is None:
+                state["momentum_buffer"] = torch.empty_like(p)
+            elif not like_parameter(p, b):
+                self._update(p, -g if group["maximize"] else g, state, group)
+                continue
+            calls[b is None].append((p, g, state["momentum_buffer"]))
+        for is_first, call in calls.items():
+            if call:
+                p, g, b = map(list, zip(*call, strict=True))
+                _seams.fused_sgd(
+                    p, g, b, weight_decay=group["weight_decay"], momentum=mu, lr=group["lr"], dampening=group["dampening"],
+                    nesterov=group["nesterov"], maximize=group["maximize"], is_first_step=is_first,
+                )  # fmt: skip
 
     def _update(self, p, g, state, group):
         mu, lr = group["momentum"], float(group["lr"])

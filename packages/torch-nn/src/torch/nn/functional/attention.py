@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
+from torch import _seams
 from torch._seams import in_lower_precision
 
 from ._ops import ops
@@ -56,6 +57,10 @@ def scaled_dot_product_attention(
             "scaled_dot_product_attention: query, key and value must have one dtype, got "
             f"{query.dtype}, {key.dtype}, {value.dtype}"
         )
+    if query.is_cuda and dropout_p == 0 and not enable_gqa:
+        out = _seams.attention_on_cuda(query, key, value, attn_mask, is_causal, scale)
+        if out is not None:
+            return out
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)

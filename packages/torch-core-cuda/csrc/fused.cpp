@@ -1,0 +1,197 @@
+// What stands for several operators: steps of optimizers over many tensors, attention. Arguments are checked here,
+// once.
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include "cuda/attention.h"
+#include "cuda/runtime.h"
+#include "cuda/steps.h"
+#include "iterate/dense.h"
+#include "torch/python/caster.h"
+
+namespace py = pybind11;
+using namespace torch::cuda;
+using torch::DType;
+using torch::Tensor;
+using Tensors = std::vector<Tensor>;
+
+namespace {
+
+bool is_computed(DType t) {
+  return t == DType::Float32 || t == DType::Float64 || t == DType::Float16 || t == DType::BFloat16;
+}
+
+// No gaps, and no place twice.
+bool is_dense(const Tensor& t) {
+  if (t.is_contiguous()) return true;
+  int64_t reached = 1;
+  uint64_t taken = 0;
+  for (int64_t round = 0; round < t.dim(); ++round)
+    for (int64_t d = 0; d < t.dim(); ++d)
+      if (!(taken >> d & 1) && t.size(d) > 1 && t.stride(d) == reached) taken |= uint64_t{1} << d, reached *= t.size(d);
+  return reached == t.numel();
+}
+
+// --- steps of optimizers ---
+
+Unscaling unscaling_of(const char* op, const Tensor& like, const std::optional<Tensor>& scale,
+                       const std::optional<Tensor>& found_inf) {
+  Unscaling u{scale.value_or(Tensor()), found_inf.value_or(Tensor())};
+  for (const Tensor& t : {u.scale, u.found_inf})
+    TORCH_CHECK(!t || (t.dtype() == DType::Float32 && t.numel() == 1 && t.device() == like.device()), op,
+                ": grad_scale and found_inf must be torch.float32 of one element on ", like.device(), ", got ", t,
+                " on ", t.device());
+  return u;
+}
+// Every list but the first may be empty; the others have as many tensors, and each is like its parameter.
+void check_lists(const char* op, const std::vector<Tensors>& lists) {
+  const Tensors& params = lists[0];
+  for (const Tensors& list : lists)
+    TORCH_CHECK(list.size() == params.size(), op, ": expected lists of ", params.size(),
+                " tensors, one for each "
+                "parameter, got one of ",
+                list.size());
+  for (size_t i = 0; i < params.size(); ++i) {
+    const Tensor& p = params[i];
+    TORCH_CHECK(p.device().type == torch::DeviceType::CUDA && p.device() == params[0].device() &&
+                    p.dtype() == params[0].dtype() && is_computed(p.dtype()),
+                op, ": parameters must be floating point tensors of one dtype on one device of CUDA, got ", params[0],
+                " on ", params[0].device(), " and ", p, " on ", p.device());
+    for (const Tensors& list : lists) {
+      const Tensor& t = list[i];
+      TORCH_CHECK(t.has_memory() && t.sizes() == p.sizes() && t.strides() == p.strides() && t.dtype() == p.dtype() &&
+                      t.device() == p.device(),
+                  op, ": gradients and states must have the shape, strides, dtype and device of their parameter ", p,
+                  ", got ", t, " on ", t.device());
+    }
+    TORCH_CHECK(is_dense(p), op, ": parameters must lie in memory without gaps, got strides ", p.strides());
+  }
+}
+void written(const std::vector<Tensors>& lists, bool gradients) {
+  for (size_t k = 0; k < lists.size(); ++k)
+    if (k != 1 || gradients)
+      for (const Tensor& t : lists[k]) t.bump_version();
+}
+
+void fused_sgd(const Tensors& params, const Tensors& grads, const Tensors& buffers, double lr, double momentum,
+               double dampening, double weight_decay, bool nesterov, bool maximize, bool is_first,
+               const std::optional<Tensor>& grad_scale, const std::optional<Tensor>& found_inf) {
+  std::vector<Tensors> lists{params, grads};
+  if (momentum != 0) lists.push_back(buffers);
+  if (params.empty()) return;
+  check_lists("_fused_sgd_", lists);
+  step_sgd(lists, {lr, momentum, dampening, weight_decay, nesterov, maximize, is_first},
+           unscaling_of("_fused_sgd_", params[0], grad_scale, found_inf));
+  written(lists, grad_scale.has_value());
+}
+
+void fused_adam(const Tensors& params, const Tensors& grads, const Tensors& averages, const Tensors& squares,
+                const Tensors& largest, const std::vector<double>& counts, const Tensors& counted, double lr,
+                double beta1, double beta2, double weight_decay, double eps, bool amsgrad, bool maximize,
+                bool decoupled, const std::optional<Tensor>& grad_scale, const std::optional<Tensor>& found_inf) {
+  const char* const op = decoupled ? "_fused_adamw_" : "_fused_adam_";
+  std::vector<Tensors> lists{params, grads, averages, squares};
+  if (amsgrad) lists.push_back(largest);
+  if (params.empty()) return;
+  check_lists(op, lists);
+  TORCH_CHECK(counts.empty() ? counted.size() == params.size() : counts.size() == params.size(), op, ": expected ",
+              params.size(), " numbers of steps, one for each parameter, got ", counts.size() + counted.size());
+  for (const Tensor& t : counted)
+    TORCH_CHECK(t.dtype() == DType::Float32 && t.numel() == 1 && t.device() == params[0].device(), op,
+                ": numbers of steps must be torch.float32 of one element on ", params[0].device(), ", got ", t, " on ",
+                t.device());
+  step_adam(lists, counts, counted, {lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled},
+            unscaling_of(op, params[0], grad_scale, found_inf));
+  written(lists, grad_scale.has_value());
+}
+
+// --- attention ---
+
+HeadsOf heads_of(const char* op, const char* what, const Tensor& t, const Tensor& like, int64_t rows, int64_t columns) {
+  TORCH_CHECK(t.has_memory() && t.dim() == 4 && t.size(0) == like.size(0) && t.size(1) == like.size(1) &&
+                  t.size(2) == rows && t.size(3) == columns && t.dtype() == like.dtype() && t.device() == like.device(),
+              op, ": ", what, " must be ", like.dtype(), " of shape (", like.size(0), ", ", like.size(1), ", ", rows,
+              ", ", columns, ") on ", like.device(), ", got ", t, " on ", t.device());
+  TORCH_CHECK(t.stride(3) == 1 || t.size(3) <= 1, op, ": columns of ", what,
+              " must lie beside each other, got strides ", t.strides());
+  return {t.data(), t.stride(0), t.stride(1), t.stride(2)};
+}
+AttentionCall call_of(const char* op, const Tensor& q, const Tensor& k, const Tensor& v,
+                      const std::optional<Tensor>& mask, bool is_causal, double scale) {
+  TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 && q.device().type == torch::DeviceType::CUDA, op,
+              ": query, key and value must be tensors of CUDA with 4 dims, got ", q, ", ", k, " and ", v);
+  TORCH_CHECK_IMPLEMENTED(q.dtype() == DType::Float32 || q.dtype() == DType::Float16 || q.dtype() == DType::BFloat16,
+                          op, ": no kernel for ", q.dtype(), " tensors on ", q.device());
+  AttentionCall c{};
+  c.dtype = q.dtype();
+  c.batch = q.size(0), c.heads = q.size(1), c.queries = q.size(2), c.keys = k.size(2);
+  c.width = q.size(3), c.depth = v.size(3);
+  TORCH_CHECK_IMPLEMENTED(c.width <= kWidestHead && c.depth <= kWidestHead, op, ": no kernel for heads wider than ",
+                          kWidestHead, ", got ", c.width, " and ", c.depth);
+  c.q = heads_of(op, "query", q, q, c.queries, c.width);
+  c.k = heads_of(op, "key", k, q, c.keys, c.width);
+  c.v = heads_of(op, "value", v, q, c.keys, c.depth);
+  c.is_causal = is_causal, c.scale = float(scale);
+  if (mask) {
+    const Tensor& m = *mask;
+    TORCH_CHECK(m.has_memory() && m.dim() == 4 && m.size(0) == c.batch && m.size(1) == c.heads &&
+                    m.size(2) == c.queries && m.size(3) == c.keys && m.device() == q.device() &&
+                    (m.dtype() == DType::Bool || m.dtype() == DType::Float32),
+                op, ": mask must be torch.bool or torch.float32 of shape (", c.batch, ", ", c.heads, ", ", c.queries,
+                ", ", c.keys, ") on ", q.device(), ", got ", m, " on ", m.device());
+    c.mask = {m.data(), m.dtype() == DType::Bool, m.stride(0), m.stride(1), m.stride(2), m.stride(3)};
+  }
+  return c;
+}
+
+py::tuple attention(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask,
+                    bool is_causal, double scale) {
+  AttentionCall c = call_of("attention", q, k, v, mask, is_causal, scale);
+  Tensor out = torch::empty_tensor({c.batch, c.heads, c.queries, c.depth}, c.dtype, q.device()),
+         log = torch::empty_tensor({c.batch, c.heads, c.queries}, DType::Float32, q.device());
+  c.out = out.data(), c.log = log.data<float>();
+  if (out.numel()) attend(c);
+  return py::make_tuple(out, log);
+}
+
+py::tuple attention_backward(const Tensor& grad, const Tensor& q, const Tensor& k, const Tensor& v,
+                             const std::optional<Tensor>& mask, const Tensor& out, const Tensor& log, bool is_causal,
+                             double scale) {
+  const char* const op = "attention_backward";
+  AttentionCall c = call_of(op, q, k, v, mask, is_causal, scale);
+  c.grad = heads_of(op, "grad", grad, q, c.queries, c.depth);
+  heads_of(op, "out", out, q, c.queries, c.depth);
+  TORCH_CHECK(out.is_contiguous() && log.is_contiguous() && log.dtype() == DType::Float32 &&
+                  log.numel() == c.batch * c.heads * c.queries && log.device() == q.device(),
+              op, ": out and log must be what attention gave, got ", out, " and ", log);
+  c.out = const_cast<void*>(static_cast<const void*>(out.data())), c.log = const_cast<float*>(log.data<float>());
+  const auto fresh = [&](int64_t rows, int64_t columns) {
+    return torch::empty_tensor({c.batch, c.heads, rows, columns}, c.dtype, q.device());
+  };
+  Tensor grad_q = fresh(c.queries, c.width), grad_k = fresh(c.keys, c.width), grad_v = fresh(c.keys, c.depth);
+  c.grad_q = grad_q.data(), c.grad_k = grad_k.data(), c.grad_v = grad_v.data();
+  attend_backward(c);
+  return py::make_tuple(grad_q, grad_k, grad_v);
+}
+
+}  // namespace
+
+void add_fused(py::module_& m) {
+  m.def("fused_sgd", fused_sgd);
+  m.def("fused_adam", fused_adam);
+  // Whether a device has kernels for attention with heads of this width.
+  m.def("has_attention", [](int device, DType dtype, int64_t widest) {
+    if (dtype != DType::Float32 && dtype != DType::Float16 && dtype != DType::BFloat16) return false;
+    if (widest < 1 || widest > kWidestHead) return false;
+    check_device(device);
+    static auto& shared = *new std::vector<size_t>(size_t(device_count()));  // under the GIL
+    if (!shared[size_t(device)]) {
+      cudaDeviceProp p;
+      check(cudaGetDeviceProperties(&p, device), "asking for properties");
+      shared[size_t(device)] = p.sharedMemPerBlockOptin;
+    }
+    return attention_shared_bytes(dtype, widest) <= shared[size_t(device)];
+  });
+  m.def("attention", attention);
+  m.def("attention_backward", attention_backward);
+}

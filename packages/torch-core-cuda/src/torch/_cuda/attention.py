@@ -1,0 +1,120 @@
+"""Attention as one kernel each way: two operators that stand where ``scaled_dot_product_attention`` would compose ten.
+
+``torch_cuda::attention`` gives the result and the logarithm of each row's sum, from which its derivative computes the scores
+again; neither keeps a matrix of scores. The derivative of the derivative is that of the composed formula.
+"""
+
+import math
+
+import torch
+from torch import library
+
+from . import _native
+
+#: of masks that are added
+DTYPES = (torch.float16, torch.bfloat16, torch.float32)
+ARGUMENTS = "Tensor query, Tensor key, Tensor value, Tensor? mask"
+
+_library = library.Library("torch_cuda", "DEF")
+_library.define(f"attention({ARGUMENTS}, bool is_causal, float scale) -> (Tensor, Tensor)")
+_library.define(
+    f"attention_backward(Tensor grad, {ARGUMENTS}, Tensor out, Tensor log, bool is_causal, float scale) -> (Tensor, Tensor, Tensor)"
+)
+_library.impl("attention", _native.attention, "CUDA")
+_library.impl("attention_backward", _native.attention_backward, "CUDA")
+
+
+def _beside(t):
+    """The tensor with its columns beside each other."""
+    return t if t.stride(-1) == 1 or t.shape[-1] <= 1 else t.contiguous()
+
+
+@library.register_fake("torch_cuda::attention")
+def _shapes(query, key, value, mask, is_causal, scale):
+    out = query.new_empty((*query.shape[:3], value.shape[3]))
+    return out, query.new_empty(query.shape[:3], dtype=torch.float32)
+
+
+@library.register_fake("torch_cuda::attention_backward")
+def _shapes_of_backward(grad, query, key, value, mask, out, log, is_causal, scale):
+    return tuple(t.new_empty(t.shape) for t in (query, key, value))
+
+
+def composed(query, key, value, mask, is_causal, scale):
+    """The same in operators."""
+    scores = (query * scale) @ key.transpose(-2, -1)
+    if is_causal:
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril()
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf) if mask.dtype is torch.bool else scores + mask
+    nothing = (scores == -math.inf).all(-1, keepdim=True)
+    return torch.softmax(scores.masked_fill(nothing, 0.0), -1).masked_fill(nothing, 0.0) @ value
+
+
+def _save(ctx, inputs, output):
+    *tensors, ctx.is_causal, ctx.scale = inputs
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(*tensors, *output)
+
+
+def _backward(ctx, grad, grad_of_log):
+    query, key, value, mask, out, log = ctx.saved_tensors
+    if grad is None:
+        return (None,) * 6
+    grads = torch.ops.torch_cuda.attention_backward(
+        _beside(grad), query, key, value, mask, out, log, ctx.is_causal, ctx.scale
+    )
+    return *grads, None, None, None
+
+
+library.register_autograd("torch_cuda::attention", _backward, setup_context=_save)
+
+
+def _save_of_backward(ctx, inputs, output):
+    *tensors, ctx.is_causal, ctx.scale = inputs
+    ctx.set_materialize_grads(False)
+    ctx.save_for_backward(*tensors[:5])
+
+
+def _second(ctx, *grads):
+    with torch.enable_grad():
+        # as of (grad, query, key, value): out and log follow from them
+        *given, mask = ctx.saved_tensors
+        given = [t.detach().float().requires_grad_() for t in given]
+        out = composed(*given[1:], mask, ctx.is_causal, ctx.scale)
+        first = torch.autograd.grad(out, given[1:], given[0], create_graph=True)
+        total = sum((f * g.float()).sum() for f, g in zip(first, grads, strict=True) if g is not None)
+        found = torch.autograd.grad(total, given, allow_unused=True)
+    dtype = ctx.saved_tensors[0].dtype
+    return *(None if g is None else g.to(dtype) for g in found), None, None, None, None, None
+
+
+library.register_autograd("torch_cuda::attention_backward", _second, setup_context=_save_of_backward)
+
+
+def attend(query, key, value, mask, is_causal, scale):
+    """``scaled_dot_product_attention`` without dropout, or None where the kernels do not take what is given."""
+    length, width, size = query.shape[-2], query.shape[-1], key.shape[-2]
+    fits = key.shape[-1] == width and value.shape[-2] == size and key.device == value.device == query.device
+    if not fits or not width or not _native.has_attention(query.device.index, query.dtype, max(width, value.shape[-1])):
+        return None
+    if mask is not None:
+        if mask.device != query.device or mask.requires_grad or not (mask.dtype is torch.bool or mask.dtype in DTYPES):
+            return None
+        mask = mask if mask.dtype is torch.bool else mask.float()
+    try:
+        batch = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
+        mask = None if mask is None else mask.expand(*batch, length, size)
+    except RuntimeError:
+        return None  # the composed form names what does not fit
+
+    def four(t):
+        t = t.expand(*batch, *t.shape[-2:])
+        if len(batch) > 2:
+            return t.reshape(-1, batch[-1], *t.shape[-2:])
+        return t if len(batch) == 2 else t[(None,) * (2 - len(batch))]
+
+    scale = 1 / math.sqrt(width) if scale is None else float(scale)
+    parts = (_beside(four(t)) for t in (query, key, value))
+    out, _ = torch.ops.torch_cuda.attention(*parts, None if mask is None else four(mask), is_causal, scale)
+    return out.reshape(*batch, length, value.shape[-1])

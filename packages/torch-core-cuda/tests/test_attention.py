@@ -1,0 +1,150 @@
+"""Attention on CUDA holds no matrix of scores, and has the results and derivatives of the formula in double."""
+
+import math
+
+import pytest
+import torch
+from torch._cuda import _native
+
+F = pytest.importorskip("torch.nn.functional")
+pytest.importorskip("torch.autograd")
+
+#: query, key, value
+SHAPES = [
+    ((2, 3, 70, 16), (2, 3, 70, 16), (2, 3, 70, 16)),
+    ((5, 8), (9, 8), (9, 24)),
+    ((2, 65, 33), (2, 130, 33), (2, 130, 50)),
+    ((1, 2, 3, 64, 128), (1, 2, 3, 20, 128), (1, 2, 3, 20, 100)),
+    ((2, 4, 1, 64), (2, 4, 37, 64), (2, 4, 37, 64)),
+    ((3, 1, 6, 40), (4, 7, 40), (4, 7, 40)),  # batches are broadcast
+]
+NEAR = {torch.float32: 4e-6, torch.float16: 4e-3, torch.bfloat16: 3e-2}
+MASKS = ["none", "causal", "bool", "numbers"]
+
+
+def numbers(shape, dtype, seed):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+def mask_of(kind, shape, dtype):
+    length, size = shape
+    if kind == "bool":
+        mask = numbers(shape, torch.float32, 5) > -0.5
+        mask[min(1, length - 1)] = False  # a query that sees nothing
+        return mask
+    return numbers(shape, dtype, 6) if kind == "numbers" else None
+
+
+@pytest.mark.parametrize("dtype", NEAR)
+@pytest.mark.parametrize("kind", MASKS)
+@pytest.mark.parametrize("shapes", SHAPES)
+def test_values_and_derivatives(shapes, kind, dtype):
+    here = [numbers(s, dtype, i) for i, s in enumerate(shapes)]
+    mask, causal = mask_of(kind, (shapes[0][-2], shapes[1][-2]), dtype), kind == "causal"
+    there = [t.cuda().requires_grad_() for t in here]
+    exact = [t.double().requires_grad_() for t in here]
+    wide = mask.double() if kind == "numbers" else mask
+    expected = F.scaled_dot_product_attention(*exact, attn_mask=wide, is_causal=causal)
+    found = F.scaled_dot_product_attention(*there, attn_mask=None if mask is None else mask.cuda(), is_causal=causal)
+    assert found.is_cuda and found.dtype == dtype and found.shape == expected.shape
+    grad = numbers(tuple(expected.shape), dtype, 7)
+    expected.backward(grad.double())
+    found.backward(grad.cuda())
+    pairs = [(found, expected), *((a.grad, b.grad) for a, b in zip(there, exact, strict=True))]
+    for a, b in pairs:
+        assert a.dtype == dtype
+        assert (a.detach().cpu().double() - b).abs().max() <= NEAR[dtype] * max(1.0, b.abs().max().item())
+
+
+def test_it_is_one_launch_and_its_derivative_three():
+    q, k, v = (numbers((2, 4, 100, 32), torch.float16, i).cuda().requires_grad_() for i in range(3))
+    before = _native.counts()["launches"]
+    y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    assert _native.counts()["launches"] - before == 1
+    grad, before = torch.ones_like(y), _native.counts()["launches"]
+    torch.autograd.grad(y, (q, k, v), grad)
+    assert _native.counts()["launches"] - before == 3
+
+
+def test_memory_grows_with_rows_not_with_scores():
+    q = numbers((1, 1, 3000, 16), torch.float16, 0).cuda()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    F.scaled_dot_product_attention(q, q[:, :, :64], q[:, :, :64])
+    assert torch.cuda.max_memory_allocated() - before < 3000 * 64  # scores in floats would be four times that
+
+
+def test_heads_that_lie_between_others_are_read_where_they_are():
+    packed = numbers((2, 50, 3 * 4 * 16), torch.float16, 0).cuda()
+    q, k, v = (t.reshape(2, 50, 4, 16).transpose(1, 2) for t in packed.chunk(3, -1))
+    before = _native.counts()["launches"]
+    y = F.scaled_dot_product_attention(q, k, v)
+    assert _native.counts()["launches"] - before == 1
+    assert torch.allclose(y, F.scaled_dot_product_attention(q.contiguous(), k.contiguous(), v.contiguous()))
+
+
+def test_scale_strides_and_nothing():
+    q, k, v = (numbers((2, 6, 8), torch.float32, i).cuda() for i in range(3))
+    y = F.scaled_dot_product_attention(q, k, v, scale=0.5)
+    assert torch.allclose(y, torch.softmax(q @ k.mT / 2, -1) @ v, atol=1e-6)
+    turned = (t.mT.contiguous().mT for t in (q, k, v))
+    assert torch.allclose(F.scaled_dot_product_attention(*turned, scale=0.5), y)
+    assert F.scaled_dot_product_attention(q[:, :0], k, v).shape == (2, 0, 8)
+    assert F.scaled_dot_product_attention(q[:0], k[:0], v[:0]).shape == (0, 6, 8)
+    assert F.scaled_dot_product_attention(q, k[:, :0], v[:, :0]).cpu().equal(torch.zeros(2, 6, 8))
+
+
+def test_a_gradient_without_strides_is_taken():
+    q = numbers((2, 6, 8), torch.float32, 0).cuda().requires_grad_()
+    F.scaled_dot_product_attention(q, q, q).sum().backward()
+    x = q.detach().cpu().requires_grad_()
+    F.scaled_dot_product_attention(x, x, x).sum().backward()
+    assert torch.allclose(q.grad.cpu(), x.grad, atol=1e-5)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_second_derivatives_are_those_of_the_formula(causal):
+    def second(device):
+        q, k, v, g, *weights = (numbers((2, 5, 4), torch.float32, i).to(device) for i in range(7))
+        given = [t.requires_grad_() for t in (q, k, v, g)]
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        first = torch.autograd.grad(y, (q, k, v), g, create_graph=True)
+        return torch.autograd.grad(sum((f * w).sum() for f, w in zip(first, weights, strict=True)), given)
+
+    for here, there in zip(second("cpu"), second("cuda"), strict=True):
+        assert torch.allclose(there.cpu(), here, atol=2e-5)
+
+
+def test_what_the_kernels_do_not_take_is_composed():
+    q = numbers((2, 6, 8), torch.float64, 0).cuda()
+    mask = numbers((6, 6), torch.float64, 1).cuda().requires_grad_()
+    F.scaled_dot_product_attention(q, q, q, attn_mask=mask).sum().backward()
+    assert mask.grad is not None
+    wide = numbers((1, 4, 200), torch.float32, 2)
+    here, there = (F.scaled_dot_product_attention(t, t, t) for t in (wide, wide.cuda()))
+    assert torch.allclose(there.cpu(), here, atol=1e-5)
+
+
+def test_the_same_call_has_the_same_bits():
+    q, k, v = (numbers((1, 2, 80, 32), torch.float16, i).cuda().requires_grad_() for i in range(3))
+
+    def run():
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return [y, *torch.autograd.grad(y, (q, k, v), torch.ones_like(y))]
+
+    once = run()
+    _native.configure(order=5)
+    assert all(torch.equal(a, b) for a, b in zip(once, run(), strict=True))
+
+
+def test_the_operator_says_what_it_cannot_take():
+    attention, q = torch.ops.torch_cuda.attention, torch.ones(1, 1, 4, 8, device="cuda")
+    with pytest.raises(NotImplementedError, match="no kernel for torch.float64"):
+        attention(q.double(), q.double(), q.double(), None, False, 1.0)
+    with pytest.raises(RuntimeError, match=r"key must be torch.float32 of shape \(1, 1, 4, 8\)"):
+        attention(q, q[..., :4], q, None, False, 1.0)
+    with pytest.raises(RuntimeError, match="mask must be torch.bool or torch.float32"):
+        attention(q, q, q, torch.ones(1, 1, 4, 4), False, 1.0)
+    with pytest.raises(NotImplementedError, match="wider than 128"):
+        attention(*(torch.ones(1, 1, 4, 200, device="cuda"),) * 3, None, False, 1.0)
+    assert math.isfinite(attention(q, q, q, None, False, 1.0)[0].sum().item())

@@ -1,0 +1,152 @@
+"""Steps of optimizers over many tensors at once: the numbers of the operators one by one, in a launch for 48 tensors."""
+
+import copy
+
+import pytest
+import torch
+from torch._cuda import _native
+
+optim = pytest.importorskip("torch.optim")
+
+SHAPES = [(3,), (5, 7), (33, 65), (2, 3, 4, 5), (1,), (0, 4)] * 10
+ALGORITHMS = [
+    (optim.SGD, {"lr": 0.1}),
+    (optim.SGD, {"lr": 0.1, "momentum": 0.9}),
+    (optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True, "weight_decay": 0.1, "maximize": True}),
+    (optim.SGD, {"lr": 0.1, "momentum": 0.9, "dampening": 0.2}),
+    (optim.Adam, {"lr": 0.1}),
+    (optim.Adam, {"lr": 0.1, "weight_decay": 0.1, "amsgrad": True}),
+    (optim.AdamW, {"lr": 0.01}),
+    (optim.AdamW, {"lr": 0.01, "amsgrad": True, "maximize": True, "betas": (0.8, 0.99)}),
+    (optim.AdamW, {"lr": 0.01, "capturable": True}),
+]
+
+
+def parameters(dtype):
+    generator = torch.Generator().manual_seed(1)
+    return [torch.randn(s, generator=generator).to("cuda", dtype).requires_grad_() for s in SHAPES]
+
+
+def give_gradients(step, *lists):
+    generator = torch.Generator().manual_seed(step)
+    for i, tensors in enumerate(zip(*lists, strict=True)):
+        gradient = torch.randn(tensors[0].shape, generator=generator).to("cuda", tensors[0].dtype)
+        for p in tensors:
+            p.grad = None if step == 1 and i % 5 == 0 else gradient.clone()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("algorithm, options", ALGORITHMS)
+def test_a_step_is_that_of_the_operators_to_the_bit(algorithm, options, dtype):
+    joined, single = parameters(dtype), parameters(dtype)
+    optimizers = algorithm(joined, **options), algorithm(single, foreach=False, **options)
+    for step in range(4):
+        give_gradients(step, joined, single)
+        for optimizer in optimizers:
+            optimizer.step()
+    assert all(torch.equal(a, b) for a, b in zip(joined, single, strict=True))
+    states = [o.state_dict()["state"] for o in optimizers]
+    assert states[0].keys() == states[1].keys()
+    for i, state in states[0].items():
+        assert state.keys() == states[1][i].keys()
+        assert all(torch.equal(state[k], states[1][i][k].to(state[k].device)) for k in state)
+
+
+@pytest.mark.parametrize("dtype, near", [(torch.float16, 1e-3), (torch.bfloat16, 8e-3)])
+@pytest.mark.parametrize("algorithm, options", ALGORITHMS[:6])
+def test_half_types_are_rounded_once(algorithm, options, dtype, near):
+    joined, wide = parameters(dtype), [p.detach().float().requires_grad_() for p in parameters(dtype)]
+    give_gradients(0, joined)
+    for p, q in zip(joined, wide, strict=True):
+        q.grad = p.grad.float()
+    algorithm(joined, **options).step()
+    algorithm(wide, **options).step()
+    assert all(torch.allclose(p.float(), q, rtol=near, atol=1e-6) for p, q in zip(joined, wide, strict=True))
+
+
+def test_many_tensors_are_two_launches():
+    params = parameters(torch.float32)
+    optimizer = optim.Adam(params)
+    give_gradients(0, params)
+    optimizer.step()
+    give_gradients(0, params)
+    before = _native.counts()["launches"]
+    optimizer.step()
+    assert _native.counts()["launches"] - before == 2  # of 50 tensors that have elements
+
+
+def test_what_does_not_lie_like_its_parameter_goes_its_own_way():
+    params = [torch.ones(4, 4, device="cuda", requires_grad=True) for _ in range(3)]
+    plain = copy.deepcopy(params)
+    for p, q in zip(params, plain, strict=True):
+        p.grad = torch.arange(16.0, device="cuda").reshape(4, 4)
+        q.grad = p.grad.clone()
+    params[1].grad = params[1].grad.t().contiguous().t()
+    optim.SGD(params, lr=0.1, momentum=0.9).step()
+    optim.SGD(plain, lr=0.1, momentum=0.9, foreach=False).step()
+    assert all(torch.equal(p, q) for p, q in zip(params, plain, strict=True))
+
+
+def test_writes_are_seen_by_the_graph():
+    p = torch.ones(2, device="cuda", requires_grad=True)
+    y = (p * p).sum()
+    p.grad = torch.ones(2, device="cuda")
+    optim.SGD([p], lr=0.1).step()
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.backward()
+
+
+def test_steps_of_a_graph_that_is_replayed_are_counted_on_the_device():
+    params, plain = ([torch.ones(3, device="cuda", requires_grad=True)] for _ in range(2))
+    optimizers = optim.Adam(params, capturable=True), optim.Adam(plain)
+    params[0].grad, plain[0].grad = (torch.full((3,), 2.0, device="cuda") for _ in range(2))
+    for optimizer in optimizers:
+        optimizer.step()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        optimizers[0].step()
+    for _ in range(3):
+        graph.replay()
+        optimizers[1].step()
+    assert torch.allclose(params[0], plain[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_the_functions_themselves_take_scaled_gradients_and_skip_a_step(device):
+    def lists():
+        return [[torch.full((5,), x, device=device)] for x in (1.0, 8.0, 0.0, 0.0)]
+
+    options = {
+        "lr": 0.1,
+        "beta1": 0.9,
+        "beta2": 0.99,
+        "weight_decay": 0.1,
+        "eps": 1e-8,
+        "amsgrad": False,
+        "maximize": False,
+    }
+    one = torch.tensor(1.0, device=device)
+    scale, found = torch.tensor([4.0], device=device), torch.tensor([0.0], device=device)
+    p, g, m, v = lists()
+    torch._fused_adamw_(p, g, m, v, [], [one], **options, grad_scale=scale, found_inf=found)
+    assert p[0].tolist() == pytest.approx([1 - 0.01 - 0.1] * 5, rel=1e-6) and g[0].tolist() == [2.0] * 5
+    p, g, m, v = lists()
+    torch._fused_adam_(p, g, m, v, [], [one], **options, grad_scale=scale, found_inf=one.reshape(1))
+    assert p[0].tolist() == [1.0] * 5 and m[0].tolist() == [0.0] * 5
+    p, g, b, _ = lists()
+    more = {"weight_decay": 0.0, "momentum": 0.5, "lr": 0.1, "dampening": 0.0, "nesterov": False, "maximize": False}
+    torch._fused_sgd_(p, g, b, **more, is_first_step=True, grad_scale=scale, found_inf=found)
+    assert b[0].tolist() == [2.0] * 5 and p[0].tolist() == pytest.approx([0.8] * 5)
+
+
+def test_lists_that_do_not_fit_are_told():
+    p = [torch.ones(3, device="cuda")]
+    options = {"weight_decay": 0, "momentum": 0, "lr": 0.1, "dampening": 0, "nesterov": False, "maximize": False, "is_first_step": True}  # fmt: skip
+    with pytest.raises(RuntimeError, match="_fused_sgd_: expected 1 gradients, one for each parameter, got 2"):
+        torch._fused_sgd_(p, p * 2, [], **options)
+    for wrong in (torch.ones(4, device="cuda"), torch.ones(3), torch.ones(3, device="cuda").half()):
+        with pytest.raises(RuntimeError, match="must have the shape, strides, dtype and device of their parameter"):
+            torch._fused_sgd_(p, [wrong], [], **options)
+    with pytest.raises(RuntimeError, match="without gaps"):
+        torch._fused_sgd_([torch.ones(6, device="cuda")[::2]], [torch.ones(6, device="cuda")[::2]], [], **options)
+    assert p[0].tolist() == [1.0] * 3
