@@ -1,37 +1,250 @@
-"""Names of tracing beneath the tape, which this stack does not have: nothing traces so, and asking to raises."""
+"""Tracing beneath the tape: ``make_fx`` records the operators that a call runs, those of backward passes among them.
 
+Tensors are recognised by the memory that they look at: the tape, and transforms of functions, hand operators other objects
+of Python for the same elements. Nothing that was seen is freed before the end, so memory names one tensor only.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
 from contextlib import contextmanager
+
+import torch
+from torch import _pytree as pytree
+from torch import _seams
+from torch.export._reads import watching
+from torch.fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
+from torch.fx.graph_module import GraphModule
+from torch.fx.node import Node
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+    from typing import Any
 
 __all__ = ["get_proxy_mode", "make_fx", "disable_proxy_modes_tracing", "is_sym_node", "get_isolated_graphmodule"]
 
-_REASON = "tracing of tensors is not part of this stack; torch.fx.symbolic_trace records calls of Python"
+_active: list[_Recorder] = []
 
 
-def get_proxy_mode():
-    """The mode that traces tensors just now: None.
+def get_proxy_mode() -> Any:
+    """The mode that records operators just now, or None.
 
     >>> get_proxy_mode() is None
     True
     """
-    return
+    return _active[-1] if _active and not _active[-1].paused else None
 
 
 @contextmanager
-def disable_proxy_modes_tracing(enable_current=False):
-    """A context in which nothing changes: no such mode is ever on."""
-    yield
+def disable_proxy_modes_tracing(enable_current: bool = False) -> Iterator[None]:
+    """Operators in this context are not recorded: what they compute is a constant of the graph.
+
+    >>> def f(x):
+    ...     with disable_proxy_modes_tracing():
+    ...         half = torch.ones(()) / 2
+    ...     return x * half
+    >>> [str(n.target) for n in make_fx(f)(torch.ones(2)).graph.nodes]
+    ['x_1', '_tensor_constant0', 'aten.mul.Tensor', 'output']
+    """
+    modes = list(_active)
+    before = [mode.paused for mode in modes]
+    for mode in modes:
+        mode.paused = True
+    try:
+        yield
+    finally:
+        for mode, paused in zip(modes, before):
+            mode.paused = paused
 
 
-def is_sym_node(node) -> bool:
-    """Whether a node's value is a symbolic size: never."""
+def is_sym_node(node: Any) -> bool:
+    """Whether a node's value is a symbolic size: never, sizes are numbers."""
     return False
 
 
-def make_fx(f, *args, **kwargs):
-    """NotImplementedError."""
-    raise NotImplementedError(f"make_fx: {_REASON}")
+def make_fx(
+    f: Callable[..., Any], decomposition_table: Mapping[Any, Callable[..., Any]] | None = None, tracing_mode: str = "real",
+    _allow_non_fake_inputs: bool = False, *, pre_dispatch: bool = False, record_module_stack: bool = False,
+    _allow_fake_constant: bool = False, _error_on_data_dependent_ops: bool = True, record_stack_traces: bool = False,
+    proxy_module_inputs: bool = False, _disable_torch_fn_metadata_mode: bool = False,
+) -> Callable[..., GraphModule]:  # fmt: skip
+    """A function that calls ``f`` with arguments and gives the operators that this ran as a ``GraphModule``.
+
+    ``decomposition_table`` says which overloads run as which functions. Arguments are tensors or trees of them; numbers and
+    sizes become those of the example, so ``tracing_mode`` "real" and "fake" are the same and "symbolic" is refused. A tensor
+    that depends on the arguments is not read: RuntimeError.
+
+    >>> square = make_fx(torch.func.grad(lambda x: (x * x).sum()))(torch.ones(2))
+    >>> square(torch.tensor([1.0, 3.0]))
+    tensor([2., 6.])
+    """
+    if tracing_mode == "symbolic":
+        raise NotImplementedError(
+            "make_fx: sizes that stay free (tracing_mode='symbolic') are not part of this stack; trace each size for itself"
+        )
+    if tracing_mode not in ("real", "fake"):
+        raise ValueError(f"make_fx: tracing_mode must be 'real', 'fake' or 'symbolic', got {tracing_mode!r}")
+    if not callable(f):
+        raise TypeError(f"make_fx: f must be callable, not {type(f).__name__}")
+
+    def traced(*args: Any) -> GraphModule:
+        return _trace(f, args, decomposition_table or {})
+
+    return traced
 
 
-def get_isolated_graphmodule(func, args, kwargs, *more, **options):
-    """NotImplementedError."""
-    raise NotImplementedError(f"get_isolated_graphmodule: {_REASON}")
+def get_isolated_graphmodule(
+    func: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any], tracing_mode: str = "real",
+    decomposition_table: Mapping[Any, Callable[..., Any]] | None = None,
+) -> GraphModule:  # fmt: skip
+    """The operators of ``func(*args, **kwargs)``, recorded apart from a mode that is on; the graph takes all tensors of both.
+
+    >>> get_isolated_graphmodule(torch.add, (torch.ones(2), torch.ones(2)), {})(torch.ones(2), torch.ones(2))
+    tensor([2., 2.])
+    """
+    leaves, spec = pytree.tree_flatten((tuple(args), dict(kwargs)))
+
+    def flat(*values):
+        given, named = pytree.tree_unflatten(list(values), spec)
+        return func(*given, **named)
+
+    with disable_proxy_modes_tracing():
+        return make_fx(flat, decomposition_table, tracing_mode)(*leaves)
+
+
+def _names(f, count):
+    """The names of ``count`` arguments by position, as the function calls them."""
+    try:
+        parameters = inspect.signature(f).parameters.values()
+    except (TypeError, ValueError):
+        parameters = ()
+    places = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return places[:count] + [f"arg_{i}" for i in range(len(places), count)]
+
+
+def _trace(f, args, table):
+    leaves, spec = pytree.tree_flatten(args)
+    names = _names(f, len(args))
+    flat = all(pytree.tree_flatten(a)[1].is_leaf() for a in args)
+    graph = Graph()
+    mode = _Recorder(graph, table)
+    given = []
+    for i, leaf in enumerate(leaves):
+        node = graph.placeholder(f"{names[i] if flat else 'arg'}_{1 if flat else i + 1}")
+        given.append(mode.argument(leaf, node))
+    if not flat:
+        graph._codegen = _PyTreeCodeGen(_PyTreeInfo(["self", *names], spec, None))
+    with mode, watching(mode.refuse):
+        result = f(*pytree.tree_unflatten(given, spec))
+    graph.output(pytree.tree_map(mode.written, result))
+    graph.lint()
+    made = GraphModule(mode.constants, graph)
+    made.__class__.__name__ = (
+        getattr(f, "__name__", type(f).__name__) if str.isidentifier(getattr(f, "__name__", "")) else "GraphModule"
+    )
+    return made
+
+
+def _place(tensor):
+    """What memory a tensor looks at, and how."""
+    storage = tensor.untyped_storage()
+    at = storage.data_ptr() or (None if storage.nbytes() == 0 else id(tensor))
+    return at, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.device
+
+
+class _Recorder:
+    """A mode that writes each operator into a graph."""
+
+    def __init__(self, graph: Graph, table: Mapping[Any, Callable[..., Any]]) -> None:
+        self.graph, self.table = graph, table
+        self.constants = torch.nn.Module()
+        self.paused = False
+        self._nodes: dict[Any, Node] = {}
+        self._kept: list[torch.Tensor] = []
+        self._dependent: set[Node] = set()
+        self._lent = 0
+
+    def __enter__(self) -> _Recorder:
+        _seams.push_mode(self)
+        _active.append(self)
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        _active.remove(self)
+        _seams.pop_mode()
+
+    def argument(self, leaf: Any, node: Node) -> Any:
+        """What the function is given for an argument that the graph has as ``node``."""
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
+        if leaf.layout is not torch.strided:
+            raise NotImplementedError(f"make_fx: arguments are strided tensors, got one of {leaf.layout}")
+        if _place(leaf) in self._nodes:  # the same tensor twice: two arguments of the graph
+            leaf = leaf.detach().clone().requires_grad_(leaf.requires_grad)
+        self._note(leaf, node)
+        self._dependent.add(node)
+        return leaf
+
+    def _note(self, tensor, node):
+        self._kept.append(tensor)
+        self._nodes[_place(tensor)] = node
+
+    def written(self, value: Any) -> Any:
+        """A value as the graph has it: the node of a tensor, or a constant."""
+        if not isinstance(value, torch.Tensor):
+            return value
+        node = self._nodes.get(_place(value)) if value.layout is torch.strided else None
+        if node is None:
+            kind = "_param_constant" if isinstance(value, torch.nn.Parameter) else "_tensor_constant"
+            name = next(n for n in map((kind + "{}").format, range(self._lent + 1)) if not hasattr(self.constants, n))
+            self._lent += 1
+            if isinstance(value, torch.nn.Parameter):
+                self.constants.register_parameter(name, value)
+            else:
+                self.constants.register_buffer(name, value)
+            node = self.graph.get_attr(name)
+            if value.layout is torch.strided:
+                self._note(value, node)
+        return node
+
+    def refuse(self, tensor: torch.Tensor, what: str) -> None:
+        """Called before a tensor is read."""
+        node = None if self.paused or tensor.layout is not torch.strided else self._nodes.get(_place(tensor))
+        if node in self._dependent:
+            raise RuntimeError(
+                f"make_fx: the function {what} that depends on its arguments ({node.name}), and goes on by its value: "
+                "it's likely that this is caused by data-dependent control flow or similar, which a graph does not have"
+            )
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if self.paused:
+            return func(*args, **kwargs)
+        if func in self.table:
+            with self:
+                return self.table[func](*args, **kwargs)
+        values = pytree.tree_map(self.written, list(args)), pytree.tree_map(self.written, kwargs)
+        node = self.graph.create_node("call_function", func, tuple(values[0]), values[1], func.overloadpacket.__name__)
+        result = func(*args, **kwargs)
+        random = func.overloadpacket.__name__.startswith(("rand", "bernoulli", "normal", "multinomial"))
+        if random or any(each in self._dependent for each in node.all_input_nodes):
+            self._dependent.add(node)
+        self._results(result, node)
+        return result
+
+    def _results(self, result, node):
+        if isinstance(result, torch.Tensor):
+            if result.layout is not torch.strided:
+                raise NotImplementedError(
+                    f"make_fx: {node.target} gives a tensor of {result.layout}, which is not recorded"
+                )
+            self._note(result, node)
+        elif isinstance(result, (tuple, list)):
+            for i, each in enumerate(result):
+                if isinstance(each, torch.Tensor):
+                    part = self.graph.call_function(operator.getitem, (node, i))
+                    if node in self._dependent:
+                        self._dependent.add(part)
+                    self._results(each, part)

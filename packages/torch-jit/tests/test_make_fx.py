@@ -1,0 +1,154 @@
+"""make_fx: the operators that a call ran, as a graph."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+from torch.fx.experimental.proxy_tensor import get_isolated_graphmodule, get_proxy_mode, make_fx
+
+aten = torch.ops.aten
+
+
+def targets(graph_module):
+    return [str(n.target) for n in graph_module.graph.nodes if n.op == "call_function"]
+
+
+def test_the_graph_names_overloads_and_computes_the_same():
+    made = make_fx(lambda x: torch.sin(x).sum())(torch.ones(3))
+    assert targets(made) == ["aten.sin.default", "aten.sum.default"]
+    assert [n.name for n in made.graph.nodes] == ["x_1", "sin", "sum_1", "output"]
+    assert made.graph.find_nodes(op="call_function", target=aten.sin.default)
+    x = torch.tensor([0.5, 1.0, 2.0])
+    assert torch.equal(made(x), x.sin().sum())
+
+
+def test_a_backward_pass_is_recorded_with_the_forward_pass():
+    def step(x):
+        x = x.detach().requires_grad_()
+        loss = (x.exp() * x).sum()
+        (grad,) = torch.autograd.grad(loss, x)
+        return {"x": x - 0.1 * grad, "loss": loss}
+
+    made = make_fx(step)(torch.ones(2))
+    x = torch.tensor([0.0, 2.0])
+    assert torch.allclose(made(x)["x"], x - 0.1 * (x + 1) * x.exp())
+    assert not list(made.buffers())
+
+
+@pytest.mark.parametrize(
+    "transformed",
+    [
+        torch.func.grad(lambda x: (x * x).sin().sum()),
+        torch.func.vmap(lambda x: x.exp() * x),
+        torch.func.hessian(lambda x: (x**3).sum()),
+        torch.func.jacrev(torch.tanh),
+    ],
+)
+def test_transforms_of_functions_are_recorded(transformed):
+    made = make_fx(transformed)(torch.ones(3))
+    x = torch.tensor([0.1, -0.2, 3.0])
+    assert torch.allclose(made(x), transformed(x))
+
+
+def test_arguments_may_be_trees():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
+
+    def loss(parameters, batch):
+        return ((torch.func.functional_call(model, parameters, (batch["x"],)) - batch["y"]) ** 2).mean()
+
+    grad = torch.func.grad(loss)
+    parameters = {k: v.detach() for k, v in model.named_parameters()}
+    made = make_fx(grad)(parameters, {"x": torch.ones(2, 3), "y": torch.ones(2, 1)})
+    other = {k: v * 2 for k, v in parameters.items()}
+    batch = {"x": torch.arange(6.0).view(2, 3), "y": torch.zeros(2, 1)}
+    for name, value in grad(other, batch).items():
+        assert torch.allclose(made(other, batch)[name], value)
+
+
+def test_writes_and_views_are_repeated():
+    def f(x):
+        y = x.clone()
+        y.add_(1)
+        y[0] = 5
+        view = y.view(-1)
+        view.mul_(2)
+        return y, view
+
+    made = make_fx(f)(torch.zeros(2, 2))
+    x = torch.arange(4.0).view(2, 2)
+    y, view = made(x)
+    assert y.tolist() == [[10, 10], [6, 8]] and view.data_ptr() == y.data_ptr()
+    assert torch.equal(x, torch.arange(4.0).view(2, 2))
+
+
+def test_tensors_of_the_outside_are_constants_and_parameters_stay_parameters():
+    layer = torch.nn.Linear(2, 2)
+    made = make_fx(lambda x: layer(x) + torch.tensor([1.0, 2.0]))(torch.zeros(1, 2))
+    with torch.no_grad():
+        layer.weight.zero_()
+        layer.bias.fill_(3)
+    assert made(torch.ones(1, 2)).tolist() == [[4, 5]]
+
+
+def test_one_tensor_given_twice_is_two_arguments():
+    a = torch.ones(2)
+    made = make_fx(lambda x, y: x - y)(a, a)
+    assert made(torch.tensor([5.0, 5.0]), torch.tensor([1.0, 2.0])).tolist() == [4, 3]
+
+
+def test_a_table_of_decompositions_replaces_operators():
+    table = {aten.sigmoid.default: lambda x: 1 / (1 + torch.exp(-x))}
+    made = make_fx(torch.sigmoid, decomposition_table=table)(torch.zeros(2))
+    assert "aten.sigmoid.default" not in targets(made)
+    assert torch.allclose(made(torch.tensor([0.0, 2.0])), torch.sigmoid(torch.tensor([0.0, 2.0])))
+
+
+def test_results_of_several_tensors_are_taken_apart():
+    made = make_fx(lambda x: x.topk(2)[0] + x.max(0)[0])(torch.tensor([1.0, 2.0, 3.0]))
+    assert made(torch.tensor([5.0, 1.0, 9.0])).tolist() == [18, 14]
+
+
+@pytest.mark.parametrize("read", [bool, float, lambda x: x.item(), lambda x: x.tolist(), lambda x: x.numpy()])
+def test_values_of_what_depends_on_arguments_are_not_read(read):
+    def f(x):
+        read(x.sum())
+        return x
+
+    with pytest.raises(RuntimeError, match="data-dependent control flow"):
+        make_fx(f)(torch.ones(2))
+    assert get_proxy_mode() is None
+
+
+def test_constants_may_be_read():
+    made = make_fx(lambda x: x * torch.ones(3).sum().item())(torch.ones(2))
+    assert made(torch.ones(2)).tolist() == [3, 3]
+
+
+def test_sizes_do_not_stay_free():
+    with pytest.raises(NotImplementedError, match="symbolic"):
+        make_fx(torch.sin, tracing_mode="symbolic")
+    with pytest.raises(ValueError, match="tracing_mode"):
+        make_fx(torch.sin, tracing_mode="imaginary")
+    with pytest.raises(TypeError, match="callable"):
+        make_fx(3)
+
+
+def test_graphs_are_pickled_and_copied():
+    made = make_fx(lambda x: torch.cat([x, x[:1]]))(torch.ones(2))
+    for other in (pickle.loads(pickle.dumps(made)), copy.deepcopy(made)):
+        assert other(torch.tensor([1.0, 2.0])).tolist() == [1, 2, 1]
+
+
+def test_a_graph_can_be_recorded_apart_within_another():
+    def f(x):
+        inner = get_isolated_graphmodule(torch.mul, (torch.ones(2), torch.ones(2)), {})
+        assert targets(inner) == ["aten.mul.Tensor"]
+        return inner(x, x)
+
+    assert make_fx(f)(torch.ones(2))(torch.tensor([2.0, 3.0])).tolist() == [4, 9]
+
+
+def test_random_numbers_are_drawn_anew():
+    made = make_fx(lambda x: x + torch.rand(8))(torch.zeros(8))
+    assert not torch.equal(made(torch.zeros(8)), made(torch.zeros(8)))
