@@ -58,6 +58,8 @@ def rewritten(name, change):
         (b"torch.stack(", b"(9**9**9**9)(", "no signs"),
         (b"    return", b"    import os\n    return", "import"),
         (b"def forward", b"def forward(", "no text of a program"),
+        (b"__parameters__ = [", b"__parameters__ = [Tensor, ", "Tensor.* is no constant"),
+        (b"(self: ", b"(self: Tensor, self: ", "duplicate parameter"),
     ],
 )
 def test_a_changed_text_is_refused_and_never_run(old, new, message):

@@ -26,6 +26,13 @@ _SIMPLE = {
 }  # fmt: skip
 
 
+def _constant(node):
+    try:
+        return ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError):
+        raise ScriptError(f"{ast.unparse(node)[:100]} is no constant") from None
+
+
 class TextSource(Source):
     """A text of an archive, whose names lead nowhere else."""
 
@@ -123,16 +130,14 @@ class Code:
             self.found[name] = ir.TupleType.named(name, [each.target.id for each in fields], types_)
             return
         if base == "Enum":
-            values = [
-                (each.targets[0].id, ast.literal_eval(each.value)) for each in node.body if isinstance(each, ast.Assign)
-            ]
+            values = [(each.targets[0].id, _constant(each.value)) for each in node.body if isinstance(each, ast.Assign)]
             self.enums[name], self.found[name] = types.enum_named(name, values)
             return
         made = self.found[name] = ir.ClassType(name, base == "Module")
         listed = {}
         for each in node.body:
             if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
-                listed[each.targets[0].id] = ast.literal_eval(each.value)
+                listed[each.targets[0].id] = _constant(each.value)
         self.listed[name] = listed
         parameters, buffers = listed.get("__parameters__", ()), listed.get("__buffers__", ())
         for each in node.body:
@@ -141,7 +146,7 @@ class Code:
                     continue
                 field, note = each.target.id, each.annotation
             elif isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Subscript):
-                field, note = ast.literal_eval(each.targets[0].slice), each.value
+                field, note = _constant(each.targets[0].slice), each.value
             else:
                 continue
             made.add_attribute(field, self.type_of(note), field in parameters, field in buffers)
@@ -209,7 +214,12 @@ class Code:
             for each, default in zip(arguments, defaults)
         ]
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-        signature = inspect.Signature([inspect.Parameter(each.name, kind, default=each.default) for each in parameters])
+        try:
+            signature = inspect.Signature(
+                [inspect.Parameter(each.name, kind, default=each.default) for each in parameters]
+            )
+        except ValueError as error:
+            raise ScriptError(f"{name}: {error}") from None
         returns = self.type_of(node.returns) if node.returns is not None else None
         try:
             return self.compiler.compile(source, signature, parameters, returns, name, (store, key))
@@ -225,7 +235,7 @@ class Code:
             if text in known:
                 return known[text]
             if text.startswith("annotate("):
-                return ast.literal_eval(node.args[1])
+                return _constant(node.args[1])
             raise ScriptError(f"the default {text} is no constant") from None
 
     def listed_hooks(self, cls, which):
