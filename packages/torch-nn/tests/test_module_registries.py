@@ -343,6 +343,8 @@ def test_a_recurrent_layer_reads_weights_that_are_attributes():
         setattr(layer, name, raw * 1.0)
     assert torch.equal(layer(x)[0], expected)
     assert [len(weights) for weights in layer.all_weights] == [5]
+    assert layer._flat_weights_names == ["weight_ih_l0", "weight_hh_l0", "bias_ih_l0", "bias_hh_l0", "weight_hr_l0"]
+    assert all(a is b for a, b in zip(layer._flat_weights, layer.all_weights[0]))
 
 
 class Meta(type):

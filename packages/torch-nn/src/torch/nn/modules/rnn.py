@@ -122,6 +122,22 @@ class RNNBase(Module):
         """For each layer and direction the list of its parameters."""
         return [[w for w in self._weights(suffix) if w is not None] for suffix, _ in self._places()]
 
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        """The names of the parameters in the order in which they were made: programs that replace weights go by them."""
+        kinds = [
+            "weight_ih",
+            "weight_hh",
+            *(["bias_ih", "bias_hh"] if self.bias else []),
+            *(["weight_hr"] if self.proj_size else []),
+        ]
+        return [kind + suffix for suffix, _ in self._places() for kind in kinds]
+
+    @property
+    def _flat_weights(self) -> list[torch.Tensor]:
+        """What stands under these names now."""
+        return [getattr(self, name) for name in self._flat_weights_names]
+
     def reset_parameters(self) -> None:
         """Draw all parameters anew, uniform in ``+-1 / sqrt(hidden_size)``."""
         bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
