@@ -203,3 +203,16 @@ def test_autocast_of_cuda_has_the_module_of_its_first_version():
 
     assert old.autocast is torch.cuda.amp.autocast and old.custom_fwd is torch.cuda.amp.custom_fwd
     assert torch.cuda.amp.autocast_mode is old and callable(old._cast)
+
+
+def test_images_are_resized_by_a_factor_that_is_not_sizes_divided():
+    x = torch.arange(8.0).view(1, 1, 2, 4)
+    resized = torch.ops.aten._upsample_bilinear2d_aa
+    same = resized(x, [1, 2], False)
+    assert torch.allclose(resized(x, [1, 2], False, 0.5, 0.5), same)
+    # a step of 4 from 2: the triangle around 2 is 4 wide to both sides, and holds 1 - |i - 1.5| / 4 of element i
+    weights = torch.tensor([0.625, 0.875, 0.875, 0.625])
+    found = resized(x, [2, 1], False, 1.0, 0.25)
+    assert torch.allclose(found.view(2), x.view(2, 4) @ weights / weights.sum())
+    with pytest.raises(RuntimeError, match="two sizes from 1"):
+        resized(x, [0, 1], False, 1.0, 1.0)

@@ -162,6 +162,8 @@ def test_set_shares_another_tensors_memory():
     a.set_(b)
     b[0] = 5
     assert a.tolist() == [5, 1]
+    with pytest.raises(TypeError, match="set_: source must be a tensor or a storage, not int"):
+        a.set_(3)
 
 
 def test_broadcast_tensors_and_atleast():

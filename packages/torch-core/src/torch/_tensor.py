@@ -90,6 +90,8 @@ def _set_(self, source=None, storage_offset=0, size=None, stride=None):
     if isinstance(source, Tensor):
         whole = size is None and storage_offset == 0
     else:
+        if not hasattr(source, "_typed") and not hasattr(source, "_tensor"):
+            raise TypeError(f"set_: source must be a tensor or a storage, not {type(source).__name__}")
         typed = source if hasattr(source, "dtype") else source._typed(self.dtype)
         source = typed._tensor()
         if source.dtype != self.dtype:

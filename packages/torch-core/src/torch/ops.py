@@ -133,15 +133,41 @@ def _batch_norm_with_update(input, weight, bias, running_mean, running_var, mome
 
 
 def _upsample_bilinear2d_aa(input, output_size, align_corners, scales_h=None, scales_w=None, scale_factors=None):
-    """Images resized bilinearly with a filter against aliasing; of sizes and factors, one is given."""
-    if scales_h is not None or scales_w is not None:
-        raise NotImplementedError(
-            f"_upsample_bilinear2d_aa: sizes and factors of their own, {scales_h} and {scales_w}, are not there together: "
-            "leave scales_h and scales_w away, or give scale_factors"
+    """Images resized bilinearly with a filter against aliasing; of sizes and factors, one is given.
+
+    ``scales_h`` and ``scales_w`` stand beside sizes: how much the image is enlarged where that is not sizes divided.
+    """
+    if scales_h is None and scales_w is None:
+        return torch.nn.functional.interpolate(
+            input, output_size, scale_factors, "bilinear", align_corners or None, antialias=True
         )
-    return torch.nn.functional.interpolate(
-        input, output_size, scale_factors, "bilinear", align_corners or None, antialias=True
+    if input.dim() != 4 or len(output_size) != 2 or min(*output_size, *input.shape[1:]) < 1:
+        raise RuntimeError(
+            f"_upsample_bilinear2d_aa: expected images (N, C, H, W) and two sizes from 1, got {tuple(input.shape)} and {tuple(output_size)}"
+        )
+    wide = input if input.is_floating_point() else input.to(_C.float32)
+    height, width = (
+        _triangles(n, size, align_corners, scale).to(wide.dtype)
+        for n, size, scale in zip(input.shape[2:], output_size, (scales_h, scales_w))
     )
+    result = height @ wide @ width.T
+    return result if wide is input else result.round().to(input.dtype)
+
+
+def _triangles(n, size, align_corners, scale):
+    """How much each of n elements adds to each of ``size`` resized ones: triangles as wide as the step, that sum to 1."""
+    if align_corners:
+        step = (n - 1) / (size - 1) if size > 1 else 0.0
+    else:
+        step = 1 / scale if scale is not None and scale > 0 else n / size
+    reach = max(step, 1.0)
+    center = (torch.arange(size, dtype=_C.float64)[:, None] + 0.5) * step
+    element = torch.arange(n, dtype=_C.float64)
+    first, last = (center - reach + 0.5).trunc().clamp(min=0), (center + reach + 0.5).trunc().clamp(max=n)
+    weights = (1 - ((element - center + 0.5) / reach).abs()).clamp(min=0)
+    weights = weights.masked_fill((element < first) | (element >= last), 0)
+    total = weights.sum(1, keepdim=True)
+    return weights / total.masked_fill(total == 0, 1)
 
 
 def _convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, *switches):
