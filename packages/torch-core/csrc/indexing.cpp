@@ -160,9 +160,12 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
     Tensor v;
     if (is_tensor(value))
       v = unwrap(value);
-    else if (is_number(value))
+    else if (is_number(value)) {
+      TORCH_CHECK(!PyComplex_Check(value) || PyComplex_ImagAsDouble(value) == 0 || is_complex(t.dtype()),
+                  "setitem: value with the imaginary part ", PyComplex_ImagAsDouble(value),
+                  " cannot be converted to type ", t.dtype(), " without overflow");
       v = tensor_of_number(value);
-    else if (PyObject_CheckBuffer(value))
+    } else if (PyObject_CheckBuffer(value))
       v = tensor_of_buffer(value, "setitem");
     else
       v = tensor_of_data(value, t.dtype(), {});

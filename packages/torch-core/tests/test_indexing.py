@@ -170,3 +170,14 @@ def test_leading_ones_of_a_value_fall_away():
     assert x.sum().item() == 9
     with pytest.raises(RuntimeError, match=r"value tensor of shape \[2, 3\] cannot be broadcast"):
         x[i, i] = torch.ones(2, 3)
+
+
+def test_a_complex_number_is_not_assigned_to_a_real_element():
+    x = torch.ones(2)
+    with pytest.raises(RuntimeError, match="cannot be converted to type torch.float32 without overflow"):
+        x[0] = 1 + 2j
+    x[0] = 3 + 0j
+    assert x.tolist() == [3, 1]
+    y = torch.ones(2, dtype=torch.complex64)
+    y[0] = 1 + 2j
+    assert y.tolist() == [1 + 2j, 1]
