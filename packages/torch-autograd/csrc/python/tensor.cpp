@@ -1,7 +1,65 @@
 // What autograd adds to torch.Tensor.
 #include "python.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::autograd {
+
+namespace {
+
+// A GradientEdge: a tuple that begins with a node and the number of one of its outputs.
+bool is_edge(PyObject* o) {
+  return PyTuple_Check(o) && PyTuple_GET_SIZE(o) >= 2 && is_node(PyTuple_GET_ITEM(o, 0)) &&
+         PyLong_Check(PyTuple_GET_ITEM(o, 1));
+}
+
+// The tensor at an edge: of a leaf that itself, else one of its shape that takes its place in the graph.
+Tensor tensor_at(PyObject* edge, const char* op) {
+  NodeRef n = unwrap_node(PyTuple_GET_ITEM(edge, 0));
+  if (!n) throw PythonError();
+  if (n->is_leaf()) return static_cast<Leaf&>(*n).variable();
+  const long long number = PyLong_AsLongLong(PyTuple_GET_ITEM(edge, 1));
+  if (number == -1 && PyErr_Occurred()) throw PythonError();
+  TORCH_CHECK_INDEX(number >= 0 && number < n->output_count, op, ": the edge names output ", number, " of ", n->name(),
+                    ", which has ", n->output_count);
+  const Shape& shape = n->shape_of(uint32_t(number));
+  GradMode off(false);
+  Tensor t = torch::expand(torch::zeros({}, shape.dtype, shape.device), shape.sizes());
+  set_history(*t, *n, uint32_t(number));
+  return t;
+}
+
+// Tensors, or edges in their place.
+std::vector<Tensor> places_of(PyObject* sequence, const char* op) {
+  if (is_tensor(sequence)) return {borrow(sequence)};
+  if (is_edge(sequence)) return {tensor_at(sequence, op)};
+  Object items(checked(PySequence_Fast(sequence, "expected a Tensor or a sequence of them")));
+  std::vector<Tensor> r;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(items.get()); ++i) {
+    PyObject* o = PySequence_Fast_GET_ITEM(items.get(), i);
+    TORCH_CHECK_TYPE(is_tensor(o) || is_edge(o), op, ": expected Tensors or GradientEdges, but element ", i,
+                     " is of type ", Py_TYPE(o)->tp_name);
+    r.push_back(is_tensor(o) ? borrow(o) : tensor_at(o, op));
+  }
+  return r;
+}
+
+// What `inputs` of backward() names, whose .grad is to change.
+std::vector<Tensor> leaves_of(PyObject* inputs) {
+  std::vector<Tensor> r = places_of(inputs, "backward");
+  TORCH_CHECK(!r.empty(), "`inputs` argument to `backward()` cannot be empty.");
+  const bool several = !is_tensor(inputs) && !is_edge(inputs);
+  Object items(several ? checked(PySequence_Fast(inputs, "expected a Tensor or a sequence of them")) : nullptr);
+  for (size_t i = 0; i < r.size(); ++i) {
+    PyObject* o = several ? PySequence_Fast_GET_ITEM(items.get(), Py_ssize_t(i)) : inputs;
+    TORCH_CHECK(is_tensor(o) || !grad_fn(*r[i]), "backward: inputs[", i,
+                "] is an edge within the graph, where there is ",
+                "no .grad to add to; torch.autograd.grad() returns its gradient");
+  }
+  return r;
+}
+
+}  // namespace
 
 std::vector<Tensor> tensors_of(PyObject* sequence, const char* op, bool none_allowed) {
   std::vector<Tensor> r;
@@ -67,10 +125,7 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t coun
   TORCH_PY_TRY(nullptr, {
     bool create = truth(a[2], false), retain = truth(a[1], create);
     std::vector<Tensor> inputs;
-    if (is_given(a[3])) {
-      inputs = tensors_of(a[3], "backward", false);
-      TORCH_CHECK(!inputs.empty(), "`inputs` argument to `backward()` cannot be empty.");
-    }
+    if (is_given(a[3])) inputs = leaves_of(a[3]);
     Tensor gradient;
     if (is_given(a[0])) {
       TORCH_CHECK_TYPE(is_tensor(a[0]), "gradients can be either Tensors or None, but got ", Py_TYPE(a[0])->tp_name);
@@ -89,12 +144,9 @@ PyObject* run_backward(PyObject*, PyObject* args) {
   int retain, create;
   if (!PyArg_ParseTuple(args, "OOppO", &tensors, &grads, &retain, &create, &inputs)) return nullptr;
   TORCH_PY_TRY(nullptr, {
-    std::vector<Tensor> t = tensors_of(tensors, "backward", false), g, in;
+    std::vector<Tensor> t = places_of(tensors, "backward"), g, in;
     if (grads != Py_None) g = tensors_of(grads, "backward", true);
-    if (inputs != Py_None) {
-      in = tensors_of(inputs, "backward", false);
-      TORCH_CHECK(!in.empty(), "`inputs` argument to `backward()` cannot be empty.");
-    }
+    if (inputs != Py_None) in = leaves_of(inputs);
     NoGil nogil;
     backward(t, g, retain, create, in);
   })
@@ -107,7 +159,7 @@ PyObject* run_grad(PyObject*, PyObject* args) {
   int retain, create, allow_unused;
   if (!PyArg_ParseTuple(args, "OOOppp", &outputs, &inputs, &grads, &retain, &create, &allow_unused)) return nullptr;
   TORCH_PY_TRY(nullptr, {
-    std::vector<Tensor> o = tensors_of(outputs, "grad", false), i = tensors_of(inputs, "grad", false), g, r;
+    std::vector<Tensor> o = places_of(outputs, "grad"), i = places_of(inputs, "grad"), g, r;
     if (grads != Py_None) g = tensors_of(grads, "grad", true);
     {
       NoGil nogil;

@@ -46,8 +46,8 @@ def backward(
             )
         grad_tensors = grad_variables
     if inputs is not None and not isinstance(inputs, Tensor):
-        inputs = tuple(inputs)
-    tensors = (tensors,) if isinstance(tensors, Tensor) else tuple(tensors)
+        inputs = (inputs,) if isinstance(inputs, GradientEdge) else tuple(inputs)
+    tensors = (tensors,) if isinstance(tensors, (Tensor, GradientEdge)) else tuple(tensors)
     _C._backward(
         tensors, _gradients(grad_tensors), create_graph if retain_graph is None else retain_graph, create_graph, inputs
     )
@@ -88,6 +88,8 @@ def grad(
     inputs = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
     retain = create_graph if retain_graph is None else retain_graph
     allow = materialize_grads if allow_unused is None else allow_unused
+    if materialize_grads and any(isinstance(one, GradientEdge) for one in inputs):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     if is_grads_batched:
         return _batched(outputs, inputs, grad_outputs, retain, create_graph, allow, materialize_grads)
     result = _C._grad(outputs, inputs, _gradients(grad_outputs), retain, create_graph, allow)

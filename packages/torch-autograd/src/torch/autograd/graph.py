@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 GradientEdge = namedtuple("GradientEdge", ["node", "output_nr", "ownership_token"], defaults=[None])
-GradientEdge.__doc__ = """An output of a node: what ``torch.autograd.grad`` may differentiate by in place of a tensor.
+GradientEdge.__doc__ = """An output of a node: what ``torch.autograd.grad`` may differentiate, and by what, in place of a tensor.
 
 ``node`` keeps the graph alive by itself; ``ownership_token`` is there for programs that name it, and always None.
 """
