@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "dispatch/no_backend.h"
 #include "dispatch/non_blocking.h"
 #include "dispatch/work.h"
 #include "torch/core/error.h"
@@ -39,7 +40,7 @@ const DeviceBackend* find_backend(DeviceType type) noexcept {
 
 const DeviceBackend& backend_of(std::string_view op, Device device) {
   if (const DeviceBackend* found = find_backend(device.type)) return *found;
-  throw_error(ErrorKind::NotImplemented, message(op, ": no memory on device ", device, "; ", remedy(device)));
+  throw NoBackend(message(op, ": no memory on device ", device, "; ", remedy(device)));
 }
 
 void set_around_pass(void (*f)(bool)) noexcept { around_pass = f; }

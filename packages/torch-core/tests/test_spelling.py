@@ -61,3 +61,12 @@ def test_cuda_without_a_gpu_speaks_of_cuda():
         NotImplementedError, match="^to: no memory on device cuda; it needs the distribution 'torch-core-cuda'"
     ):
         torch.ones(1).to("cuda")
+
+
+def test_a_device_that_is_not_there_can_be_caught_as_pytorch_s_users_do():
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    for move in (torch.Tensor.cuda, lambda x: x.to("cuda"), lambda x: torch.ones(1, device="cuda")):
+        for kind in (AssertionError, NotImplementedError, RuntimeError):
+            with pytest.raises(kind, match="torch-core-cuda"):
+                move(torch.ones(1))

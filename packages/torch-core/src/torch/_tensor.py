@@ -252,7 +252,7 @@ def _cuda(self, device=None, non_blocking=False, memory_format=None):
     try:
         return self.to("cuda" if device is None else device, non_blocking=non_blocking)
     except NotImplementedError as error:
-        raise NotImplementedError(str(error).replace("to:", "cuda:", 1)) from None
+        raise type(error)(str(error).replace("to:", "cuda:", 1)) from None
 
 
 def _conversion(name, dtype):
