@@ -348,6 +348,12 @@ PyObject* named_result_repr(PyObject* self) {
   return text ? PyUnicode_FromFormat("%s(\n%U)", Py_TYPE(self)->tp_name, text.get()) : nullptr;
 }
 
+// A result's class is named by its function: torch.linalg.eigh returns a linalg_eigh.
+std::string result_name(const Row& row) {
+  const std::string module = row.attr.python ? row.attr.python : "", name(row.schema.op_name());
+  return module == "linalg" ? module + "_" + name : name;
+}
+
 PyTypeObject* named_result(const Row& row) {
   static std::map<const Row*, PyTypeObject*> types;
   auto& type = types[&row];
@@ -360,7 +366,7 @@ PyTypeObject* named_result(const Row& row) {
     fields[i] = {names.back().c_str(), nullptr};
   }
   fields[s.result_count] = {nullptr, nullptr};
-  names.emplace_back("torch.return_types." + std::string(s.op_name()));
+  names.emplace_back("torch.return_types." + result_name(row));
   PyStructSequence_Desc desc = {names.back().c_str(), nullptr, fields, s.result_count};
   if ((type = PyStructSequence_NewType(&desc))) type->tp_repr = named_result_repr;
   return type;
@@ -401,7 +407,7 @@ PyObject* return_type_function(PyObject*, PyObject* name) {
   if (PyErr_Occurred()) return nullptr;
   if (text)
     for (const Row* row : all_rows())
-      if (row->schema.op_name() == text && row->schema.result_count > 1 && row->schema.results[0].name.len > 0)
+      if (result_name(*row) == text && row->schema.result_count > 1 && row->schema.results[0].name.len > 0)
         return Py_XNewRef(reinterpret_cast<PyObject*>(named_result(*row)));
   PyErr_SetObject(PyExc_KeyError, name);
   return nullptr;

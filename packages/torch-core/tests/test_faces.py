@@ -89,6 +89,10 @@ def test_named_results_have_public_classes_and_pickle():
     assert type(found) is torch.return_types.max
     again = pickle.loads(pickle.dumps(found))
     assert type(again) is type(found) and again.values.item() == 3.0
+    of_a_module = torch.linalg.eigh(torch.eye(2))
+    assert type(of_a_module) is torch.return_types.linalg_eigh and repr(of_a_module).startswith(
+        "torch.return_types.linalg_eigh("
+    )
     with pytest.raises(AttributeError, match="no attribute 'add'"):
         torch.return_types.add
 
