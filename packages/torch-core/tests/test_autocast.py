@@ -1,6 +1,7 @@
 """torch.autocast: which operators compute in which dtype, and that regions leave no trace."""
 
 import threading
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -211,13 +212,17 @@ def test_bad_arguments():
         assert not torch.is_autocast_enabled("cuda") and product_dtype() == torch.float32
 
 
-def test_names_of_devices():
-    with torch.cpu.amp.autocast(dtype=torch.float16):
+def test_names_of_devices_are_older_names_that_warn():
+    with pytest.warns(FutureWarning, match=r"`torch.cpu.amp.autocast\(args...\)` is deprecated.*autocast\('cpu'"):
+        region = torch.cpu.amp.autocast(dtype=torch.float16)
+    with region:
         assert product_dtype() == torch.float16
-    assert (
-        torch.cuda.amp.autocast(enabled=False).device == "cuda"
-        and not torch.cuda.amp.GradScaler(enabled=False).is_enabled()
-    )
+    with pytest.warns(FutureWarning, match="Please use `torch.amp.autocast"):
+        assert torch.cuda.amp.autocast(enabled=False).device == "cuda"
+    with pytest.warns(FutureWarning, match="Please use `torch.amp.GradScaler"):
+        assert not torch.cuda.amp.GradScaler(enabled=False).is_enabled()
+    with pytest.warns(FutureWarning, match="device_type='cuda'"):
+        assert torch.cuda.amp.custom_fwd(lambda ctx, x: x)(SimpleNamespace(), 3) == 3
     assert torch.amp.is_autocast_available("cpu") and not torch.amp.is_autocast_available("meta")
 
 

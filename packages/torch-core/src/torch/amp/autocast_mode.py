@@ -174,6 +174,15 @@ def custom_bwd(bwd: Any = None, *, device_type: str) -> Any:
     return decorated
 
 
+def _deprecated(device_type, name):
+    """Warn of a name of ``torch.cuda.amp`` or ``torch.cpu.amp``: it is that of ``torch.amp`` with a device."""
+    old, new = f"torch.{device_type}.amp.{name}", f"torch.amp.{name}"
+    text = f"`{old}(args...)` is deprecated. Please use `{new}({device_type!r}, args...)` instead."
+    if name.startswith("custom"):
+        text = f"`{old}(args...)` is deprecated. Please use `{new}(args..., device_type={device_type!r})` instead."
+    warnings.warn(text, FutureWarning, stacklevel=3)
+
+
 # --- the state, which blocks save and restore; torch has these names ---
 
 
