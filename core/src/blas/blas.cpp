@@ -140,7 +140,7 @@ void run_half(const Product<T>& p) {
     ~Block() { deallocate(data, bytes); }
   } c{bytes, static_cast<float*>(allocate(bytes))};
   const float beta = p.beta;
-  run<float>({p.m, p.n, p.k, float(p.alpha), a.view(), b.view(), 0, {}, {c.data, p.n, 1}});
+  run<float>({p.m, p.n, p.k, p.alpha, a.view(), b.view(), 0, {}, {c.data, p.n, 1}});
   const GemmKernels& kernels = gemm_kernels();
   parallel_for(p.m, std::max<int64_t>(32768 / p.n, 1), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
@@ -158,13 +158,13 @@ void run_half(const Product<T>& p) {
 }  // namespace
 
 template <class T>
-void gemm(int64_t m, int64_t n, int64_t k, T alpha, MatrixView<const T> a, MatrixView<const T> b, T beta,
-          MatrixView<const T> d, MatrixView<T> c) {
+void gemm(int64_t m, int64_t n, int64_t k, Factor<T> alpha, MatrixView<const T> a, MatrixView<const T> b,
+          Factor<T> beta, MatrixView<const T> d, MatrixView<T> c) {
   if (m <= 0 || n <= 0) return;
   if constexpr (is_half<T>) {
     if (k <= 0) {
       for (int64_t i = 0; i < m; ++i)
-        for (int64_t j = 0; j < n; ++j) *c.at(i, j) = float(beta) == 0 ? T(0.0f) : T(float(beta) * float(*d.at(i, j)));
+        for (int64_t j = 0; j < n; ++j) *c.at(i, j) = beta == 0 ? T(0.0f) : T(beta * float(*d.at(i, j)));
     } else {
       run_half<T>({m, n, k, alpha, a, b, beta, d, c});
     }
@@ -182,8 +182,8 @@ void gemm(int64_t m, int64_t n, int64_t k, T alpha, MatrixView<const T> a, Matri
 }
 
 template <class T>
-void gemm_batch(int64_t batch, int64_t m, int64_t n, int64_t k, T alpha, BatchView<const T> a, BatchView<const T> b,
-                T beta, BatchView<const T> d, BatchView<T> c) {
+void gemm_batch(int64_t batch, int64_t m, int64_t n, int64_t k, Factor<T> alpha, BatchView<const T> a,
+                BatchView<const T> b, Factor<T> beta, BatchView<const T> d, BatchView<T> c) {
   if (m <= 0 || n <= 0) return;
   const auto one = [&](int64_t x) {
     const auto shift = [x](const auto& v) {
@@ -247,11 +247,11 @@ T blas_dot(int64_t n, const T* x, int64_t x_stride, const T* y, int64_t y_stride
   }
 }
 
-#define TORCH_INSTANTIATE(T)                                                                                    \
-  template void gemm<T>(int64_t, int64_t, int64_t, T, MatrixView<const T>, MatrixView<const T>, T,              \
-                        MatrixView<const T>, MatrixView<T>);                                                    \
-  template void gemm_batch<T>(int64_t, int64_t, int64_t, int64_t, T, BatchView<const T>, BatchView<const T>, T, \
-                              BatchView<const T>, BatchView<T>);                                                \
+#define TORCH_INSTANTIATE(T)                                                                                         \
+  template void gemm<T>(int64_t, int64_t, int64_t, Factor<T>, MatrixView<const T>, MatrixView<const T>, Factor<T>,   \
+                        MatrixView<const T>, MatrixView<T>);                                                         \
+  template void gemm_batch<T>(int64_t, int64_t, int64_t, int64_t, Factor<T>, BatchView<const T>, BatchView<const T>, \
+                              Factor<T>, BatchView<const T>, BatchView<T>);                                          \
   template T blas_dot<T>(int64_t, const T*, int64_t, const T*, int64_t);
 TORCH_INSTANTIATE(float)
 TORCH_INSTANTIATE(double)

@@ -6,6 +6,7 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "torch/core/macros.h"
 
@@ -22,12 +23,16 @@ struct MatrixView {
   operator MatrixView<const T>() const noexcept { return {data, row, col}; }
 };
 
+// What a product is multiplied by: of 16-bit types a float, since 2.03 rounded to their few bits is another number.
+template <class T>
+using Factor = std::conditional_t<sizeof(T) == 2 && !std::is_integral_v<T>, float, T>;
+
 // c (m, n) = alpha * a (m, k) @ b (k, n) + beta * d (m, n). With beta == 0 d is not read (and may be null); with k == 0
 // the product is 0. d may be c itself, or have stride 0 (a bias), but not overlap c otherwise; a and b never overlap c.
 // T: float, double, std::complex of them, Half, BFloat16 (summed in float), and (u)int8 to (u)int64 (modulo 2^bits).
 template <class T>
-TORCH_API void gemm(int64_t m, int64_t n, int64_t k, T alpha, MatrixView<const T> a, MatrixView<const T> b, T beta,
-                    MatrixView<const T> d, MatrixView<T> c);
+TORCH_API void gemm(int64_t m, int64_t n, int64_t k, Factor<T> alpha, MatrixView<const T> a, MatrixView<const T> b,
+                    Factor<T> beta, MatrixView<const T> d, MatrixView<T> c);
 
 // The same for `batch` products whose operands lie a fixed number of elements apart.
 template <class T>
@@ -36,8 +41,8 @@ struct BatchView {
   int64_t batch = 0;  // stride between products
 };
 template <class T>
-TORCH_API void gemm_batch(int64_t batch, int64_t m, int64_t n, int64_t k, T alpha, BatchView<const T> a,
-                          BatchView<const T> b, T beta, BatchView<const T> d, BatchView<T> c);
+TORCH_API void gemm_batch(int64_t batch, int64_t m, int64_t n, int64_t k, Factor<T> alpha, BatchView<const T> a,
+                          BatchView<const T> b, Factor<T> beta, BatchView<const T> d, BatchView<T> c);
 
 // Sum of x[i] * y[i], summed in blocks that depend only on n.
 template <class T>
@@ -46,8 +51,8 @@ TORCH_API T blas_dot(int64_t n, const T* x, int64_t x_stride, const T* y, int64_
 // The classic row-major call.
 enum class Transpose : uint8_t { No, Yes };
 template <class T>
-void gemm(Transpose trans_a, Transpose trans_b, int64_t m, int64_t n, int64_t k, T alpha, const T* a, int64_t lda,
-          const T* b, int64_t ldb, T beta, T* c, int64_t ldc) {
+void gemm(Transpose trans_a, Transpose trans_b, int64_t m, int64_t n, int64_t k, Factor<T> alpha, const T* a,
+          int64_t lda, const T* b, int64_t ldb, Factor<T> beta, T* c, int64_t ldc) {
   const MatrixView<const T> va{a, lda, 1}, vb{b, ldb, 1};
   gemm<T>(m, n, k, alpha, trans_a == Transpose::Yes ? va.transposed() : va,
           trans_b == Transpose::Yes ? vb.transposed() : vb, beta, {c, ldc, 1}, {c, ldc, 1});

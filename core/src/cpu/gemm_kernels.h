@@ -14,9 +14,9 @@ namespace torch {
 template <class T>
 struct Product {
   int64_t m, n, k;
-  T alpha;
+  Factor<T> alpha;
   MatrixView<const T> a, b;
-  T beta;
+  Factor<T> beta;
   MatrixView<const T> d;
   MatrixView<T> c;
 

@@ -22,10 +22,11 @@ void multiply_on_cpu(const char*, Device, DType dtype, const ProductSize& size, 
       };
       const BatchView<T> out{{static_cast<T*>(c.data), c.row, c.col}, c.batch};
       if (size.batch == 1)
-        gemm<T>(size.m, size.n, size.k, alpha.to<T>(), read(a).matrix, read(b).matrix, beta.to<T>(), read(d).matrix,
-                out.matrix);
+        gemm<T>(size.m, size.n, size.k, alpha.to<Factor<T>>(), read(a).matrix, read(b).matrix, beta.to<Factor<T>>(),
+                read(d).matrix, out.matrix);
       else
-        gemm_batch<T>(size.batch, size.m, size.n, size.k, alpha.to<T>(), read(a), read(b), beta.to<T>(), read(d), out);
+        gemm_batch<T>(size.batch, size.m, size.n, size.k, alpha.to<Factor<T>>(), read(a), read(b), beta.to<Factor<T>>(),
+                      read(d), out);
     }
   });
 }

@@ -223,6 +223,22 @@ def test_products_summed_over_the_batch_are_rounded_once(dtype):
     assert torch.equal(torch.addbmm(c, a, b, beta=0.5, alpha=2), exact.to(dtype))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_factors_are_not_rounded_to_16_bits(dtype):
+    noise = np.random.default_rng(4)
+    a, b, c, v = (torch.tensor(noise.normal(size=s).tolist(), dtype=dtype) for s in ((6, 9), (9, 5), (6, 5), (9,)))
+    factors = {"beta": -4.775, "alpha": 2.0315}
+    for f, arguments in (
+        (torch.addmm, (c, a, b)),
+        (torch.addmv, (c[:, 0], a, v)),
+        (torch.baddbmm, (c[None], a[None], b[None])),
+        (torch.baddbmm, (c[None].repeat(2, 1, 1), a.repeat(2, 1, 1), b.repeat(2, 1, 1))),
+    ):
+        exact = f(*(each.double() for each in arguments), **factors)
+        assert torch.equal(f(*arguments, **factors), exact.to(dtype))
+    assert torch.addmm(c, a[:, :0], b[:0], beta=2.0315).equal((2.0315 * c.double()).to(dtype))
+
+
 def test_a_product_over_an_empty_batch_is_the_addend():
     c = torch.arange(6.0).view(2, 3)
     assert torch.equal(torch.addbmm(c, torch.ones(0, 2, 4), torch.ones(0, 4, 3), beta=2), 2 * c)
