@@ -522,3 +522,16 @@ def test_calls_of_a_module_know_its_scope_and_line():
 def test_calls_of_a_graph_by_hand_have_no_line():
     g = torch._C.Graph()
     assert g.insertNode(g.create("aten::add")).sourceRange() == ""
+
+
+def test_a_condition_that_is_stated_becomes_a_node():
+    def program(x):
+        torch._assert(x.shape[-1] == 3, "three columns")
+        return x + 1
+
+    traced = fx.symbolic_trace(program)
+    assert traced(torch.zeros(2, 3)).tolist() == [[1] * 3] * 2
+    traced.graph.eliminate_dead_code()
+    traced.recompile()
+    with pytest.raises(AssertionError, match="three columns"):
+        traced(torch.zeros(3, 2))

@@ -68,7 +68,13 @@ def _check_tensor_all(cond, message=None):
 
 
 def _assert(condition, message):
-    """``assert condition, message``, for tensors of one element too."""
+    """``assert condition, message``, for tensors of one element too. A condition of torch.fx, which is not known while a
+    graph is made, becomes a node of it."""
+    if type(condition) is not Tensor and hasattr(type(condition), "__torch_function__"):
+        from ..overrides import handle_torch_function, has_torch_function_unary
+
+        if has_torch_function_unary(condition):
+            return handle_torch_function(_assert, (condition,), condition, message)
     assert condition, message
 
 
