@@ -40,8 +40,9 @@ def test_padding_that_makes_no_sense_is_named():
         F.pad(x, (1, 2, 3))
     with pytest.raises(NotImplementedError, match="unrecognised mode 'mirror'; use one of constant, reflect"):
         F.pad(x, (1, 1), "mirror")
-    with pytest.raises(ValueError, match="takes no value"):
+    with pytest.raises(RuntimeError, match="takes no value"):
         F.pad(x, (1, 1), "reflect", 3)
+    assert F.pad(torch.tensor([[[1.0, 2.0]]]), (1, 1), "reflect", 0.0).tolist() == [[[2, 1, 2, 1]]]
 
 
 def test_unfold_gives_the_windows_that_a_convolution_multiplies():

@@ -35,8 +35,8 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         raise RuntimeError(f"pad: padding {pad} is for {len(pad) // 2} dims, input has shape {tuple(input.shape)}")
     if mode == "constant":
         return ops.constant_pad_nd(input, pad, 0 if value is None else value)
-    if value is not None:
-        raise ValueError(f"pad: mode {mode!r} takes no value, got {value}")
+    if value:  # zero, which some libraries give with each mode, says nothing
+        raise RuntimeError(f"pad: mode {mode!r} takes no value, got {value}")
     if mode not in _MODES:
         raise NotImplementedError(f"pad: unrecognised mode {mode!r}; use one of {', '.join(_MODES)}")
     dims = len(pad) // 2
