@@ -14,6 +14,7 @@
 #include <unordered_set>
 
 #include "anomaly.h"
+#include "pass_end.h"
 #include "torch/autograd/backward.h"
 #include "torch/core/autocast.h"
 #include "torch/core/flight.h"
@@ -111,6 +112,7 @@ class Engine final : Backward::Sums {
     if (!finished_) abandon();
   }
   std::vector<Tensor> run(std::vector<Tensor> grads);
+  void at_end(std::function<void()> f) { at_end_.push_back(std::move(f)); }
   uint64_t number() const noexcept { return pass_.number; }
   bool visits(Node& n) const noexcept {
     if (n.claim.load(std::memory_order_relaxed) == pass_.number) return n.visit.needed;
@@ -138,6 +140,7 @@ class Engine final : Backward::Sums {
   std::vector<Node*> nodes_;  // to walk while counting, then a heap of those that are ready
   std::unordered_map<Node*, Visit> aside_;
   std::vector<Tensor> captured_;
+  std::vector<std::function<void()>> at_end_;
   bool finished_ = false;
 };
 
@@ -373,6 +376,7 @@ std::vector<Tensor> Engine::run(std::vector<Tensor> grads) {
     run_node(*n);
   }
   finished_ = true;
+  for (size_t i = 0; i < at_end_.size(); ++i) std::exchange(at_end_[i], nullptr)();  // one may queue another
   return std::move(captured_);
 }
 
@@ -409,5 +413,9 @@ std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Tensor> grads
 bool in_backward() noexcept { return innermost; }
 uint64_t current_pass() noexcept { return innermost ? innermost->number() : 0; }
 bool pass_visits(Node& n) noexcept { return innermost && innermost->visits(n); }
+bool at_end_of_pass(std::function<void()> f) {
+  if (innermost) innermost->at_end(std::move(f));
+  return innermost;
+}
 
 }  // namespace torch::autograd

@@ -338,3 +338,54 @@ def test_hooks_that_are_none_leave_those_that_are_there():
     plain._backward_hooks = None
     with pytest.raises(RuntimeError, match="doesn't require gradient"):
         plain._backward_hooks = {0: len}
+
+
+def test_what_a_hook_queues_runs_when_the_pass_has_all_gradients():
+    engine, seen = torch.autograd.Variable._execution_engine, []
+    x, y = leaf(1.0), leaf(2.0)
+
+    def last():
+        seen.append(("last", torch._C._current_graph_task_id()))
+
+    def at_end():
+        seen.append((x.grad.item(), y.grad.item()))
+        engine.queue_callback(last)
+
+    product = x * y
+    product.register_hook(lambda g: engine.queue_callback(at_end))
+    assert torch._C._current_graph_task_id() == -1
+    product.backward()
+    assert seen[0] == (2, 1) and seen[1][0] == "last" and seen[1][1] > 0
+    with pytest.raises(RuntimeError, match="only be installed during backward pass"):
+        engine.queue_callback(last)
+    with pytest.raises(TypeError, match="expected a function, got int"):
+        engine.queue_callback(3)
+
+
+def test_an_error_of_what_was_queued_is_that_of_the_pass_and_an_error_of_the_pass_drops_it():
+    engine, seen = torch.autograd.Variable._execution_engine, []
+
+    def fail(g=None):
+        raise KeyError("mine")
+
+    x = leaf(1.0)
+    y = 2 * x
+    y.register_hook(lambda g: engine.queue_callback(fail))
+    with pytest.raises(KeyError, match="mine"):
+        y.backward()
+    z = 3 * x
+    z.register_hook(lambda g: engine.queue_callback(lambda: seen.append(1)))
+    x.register_hook(fail)
+    with pytest.raises(KeyError, match="mine"):
+        z.backward()
+    assert seen == [] and torch._C._current_graph_task_id() == -1
+
+
+def test_the_node_that_runs_is_known_while_it_unpacks_what_it_saved():
+    seen = []
+    x = leaf(3.0)
+    with saved_tensors_hooks(lambda t: t, lambda t: seen.append(torch._C._current_autograd_node()) or t):
+        y = x.exp()
+    assert torch._C._current_autograd_node() is None
+    y.backward()
+    assert seen == [y.grad_fn]

@@ -1,4 +1,5 @@
 // What autograd adds to torch.Tensor.
+#include "../pass_end.h"
 #include "python.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/view.h"
@@ -323,6 +324,24 @@ PyObject* pass_visits_tensor(PyObject*, PyObject* tensor) {
     return PyBool_FromLong(n && pass_visits(*n));
   })
 }
+PyObject* current_node(PyObject*, PyObject*) {
+  if (!thread_state.running) Py_RETURN_NONE;
+  TORCH_PY_TRY(nullptr, return wrap_node(&thread_state.running->node);)
+}
+PyObject* queue_callback(PyObject*, PyObject* function) {
+  if (!PyCallable_Check(function))
+    return PyErr_Format(PyExc_TypeError, "queue_callback: expected a function, got %s", Py_TYPE(function)->tp_name);
+  TORCH_PY_TRY(nullptr, {
+    const std::shared_ptr<PyObject> kept(Py_NewRef(function), [](PyObject* o) { python.drop(o); });
+    TORCH_CHECK(
+        at_end_of_pass([kept] {
+          Gil gil;
+          Object(checked(PyObject_CallNoArgs(kept.get())));
+        }),
+        "queue_callback: Final callbacks can only be installed during backward pass, from a hook or a Function");
+  })
+  Py_RETURN_NONE;
+}
 PyObject* increment_version(PyObject*, PyObject* tensor) {
   if (!is_tensor(tensor)) return PyErr_Format(PyExc_TypeError, "expected a Tensor, got %s", Py_TYPE(tensor)->tp_name);
   borrow(tensor).bump_version();
@@ -371,6 +390,8 @@ PyMethodDef tensor_functions[] = {{"_backward", run_backward, METH_VARARGS, null
                                   {"_grad", run_grad, METH_VARARGS, nullptr},
                                   {"_gradient_edge", gradient_edge, METH_O, nullptr},
                                   {"_current_pass", current_pass_number, METH_NOARGS, nullptr},
+                                  {"_current_node", current_node, METH_NOARGS, nullptr},
+                                  {"_queue_callback", queue_callback, METH_O, nullptr},
                                   {"_pass_visits", pass_visits_tensor, METH_O, nullptr},
                                   {"_increment_version", increment_version, METH_O, nullptr},
                                   {}};

@@ -43,6 +43,18 @@ def _are_functorch_transforms_active():
     return False
 
 
+def _current_graph_task_id():
+    """The number of the backward pass that runs on this thread, -1 outside of one."""
+    engine = sys.modules.get("torch.autograd._C")
+    return (engine._current_pass() if engine else 0) or -1
+
+
+def _current_autograd_node():
+    """The node whose derivative is being computed on this thread, or None."""
+    engine = sys.modules.get("torch.autograd._C")
+    return engine._current_node() if engine else None
+
+
 _is_tracing = _get_cudnn_enabled = _are_functorch_transforms_active
 _has_xpu = _has_mps = _has_cuda = False
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from torch import Tensor, tensor
 
+from . import _C
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 
@@ -17,6 +20,23 @@ class _VariableMeta(type):
         return isinstance(other, Tensor)
 
 
+class _Engine:
+    """What runs backward passes, under the name by which libraries reach it."""
+
+    def queue_callback(self, callback: Callable[[], Any]) -> None:
+        """Calls ``callback`` when the backward pass that runs now has computed all its gradients, after those queued
+        before; RuntimeError outside of a pass.
+
+        >>> import torch
+        >>> x = torch.ones(1, requires_grad=True)
+        >>> engine = torch.autograd.Variable._execution_engine
+        >>> handle = x.register_hook(lambda g: engine.queue_callback(lambda: print("grad is", x.grad)))
+        >>> (2 * x).backward()
+        grad is tensor([2.])
+        """
+        _C._queue_callback(callback)
+
+
 class Variable(metaclass=_VariableMeta):
     """Gives a tensor over the same memory, as old programs expect; ``requires_grad`` as asked.
 
@@ -24,6 +44,8 @@ class Variable(metaclass=_VariableMeta):
     >>> type(torch.autograd.Variable(torch.ones(2), requires_grad=True))
     <class 'torch.Tensor'>
     """
+
+    _execution_engine = _Engine()
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
         if volatile is not None:
