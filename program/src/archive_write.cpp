@@ -142,7 +142,8 @@ class Writer final : Names {
         std::string out;
         for (const auto& e : d.entries)
           if (e.alive) out += (out.empty() ? "" : ", ") + value(e.key) + ": " + value(e.value);
-        return "dict<" + type(d.key_type) + ", " + type(d.value_type) + ">{" + out + "}";
+        return "dict<" + type(d.key_type ? d.key_type : any_type()) + ", " +
+               type(d.value_type ? d.value_type : any_type()) + ">{" + out + "}";
       }
       case Tag::Enum:
         return "enum<" + type(c.to_enum().type) + ">(" + quoted(c.to_enum().name) + ")";

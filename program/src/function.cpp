@@ -36,9 +36,33 @@ Cell Function::call(std::vector<Cell> arguments) {
   return out.empty() ? Cell() : Cell::tuple(std::move(out));
 }
 
+namespace {
+
+// A list or dict of Python that is empty says nothing of its elements: it takes the types that are declared.
+void declare(const Cell& c, const Type& t) {
+  const Type& inner = t.is(TypeKind::Optional) ? *t.element() : t;
+  const bool holds_more = !inner.contained().empty() && !inner.contained().back()->contained().empty();
+  if (c.is(Cell::Tag::List) && inner.is(TypeKind::List)) {
+    if (!c.to_list().type) c.to_list().type = inner.element();
+    if (holds_more)
+      for (const Cell& each : c.items()) declare(each, *inner.element());
+  } else if (c.is(Cell::Tag::Dict) && inner.is(TypeKind::Dict)) {
+    DictHeap& d = c.to_dict();
+    if (!d.key_type) d.key_type = inner.contained()[0];
+    if (!d.value_type) d.value_type = inner.contained()[1];
+    if (holds_more)
+      for (const auto& e : d.entries) declare(e.value, *inner.contained()[1]);
+  } else if (c.is(Cell::Tag::Tuple) && inner.is(TypeKind::Tuple)) {
+    const auto& items = c.items();
+    for (size_t i = 0; i < items.size() && i < inner.contained().size(); ++i) declare(items[i], *inner.contained()[i]);
+  }
+}
+
+}  // namespace
+
 bool fit(Cell& c, const TypePtr& t) {
   if (matches(c, *t)) {
-    if (c.is(Cell::Tag::List) && t->is(TypeKind::List) && !c.to_list().type) c.to_list().type = t->element();
+    if (c.is(Cell::Tag::List) || c.is(Cell::Tag::Dict) || c.is(Cell::Tag::Tuple)) declare(c, *t);
     return true;
   }
   const TypePtr& inner = t->is(TypeKind::Optional) ? t->element() : t;

@@ -236,3 +236,73 @@ def test_a_list_of_the_right_length_serves_as_a_tuple():
     assert scripted([torch.ones(2), 3]).tolist() == [3, 3] == scripted((torch.ones(2), 3)).tolist()
     with pytest.raises(TypeError, match=r"'Tuple\[Tensor, float\]' for argument 'pair' but instead found"):
         scripted([torch.ones(2)])
+
+
+class Recipe:
+    def __init__(self, shape: list[int], names: dict[str, int], steps: list[dict[str, int]]):
+        self.shape: list[int] = shape
+        self.names: dict[str, int] = names
+        self.steps: list[dict[str, int]] = steps
+
+
+def _apply(recipe: Recipe, x: torch.Tensor, extra: list[tuple[str, int]]) -> torch.Tensor:
+    for name, size in extra:
+        x = x * (size + recipe.names.get(name, 0))
+    return x.reshape(recipe.shape) + len(recipe.steps)
+
+
+class Planned(torch.nn.Module):
+    """As libraries of patterns keep them: plans by number of dims, in a dict without an annotation."""
+
+    def __init__(self, names, extra=()):
+        super().__init__()
+        self.plans = {1: Recipe([-1, 2], names, [{}]), 2: Recipe([-1], names, [])}
+        self.extra = extra
+
+    def forward(self, x):
+        return _apply(self.plans[x.dim()], x, self.extra)
+
+
+@pytest.mark.parametrize(("names", "extra", "factor"), [({}, (), 1), ({"a": 2}, (("a", 1), ("b", 3)), 9)])
+def test_objects_of_plain_classes_within_a_dict_are_compiled_with_their_class(names, extra, factor):
+    scripted = torch.jit.script(Planned(names, extra))
+    file = io.BytesIO()
+    torch.jit.save(scripted, file)
+    for each in (scripted, torch.jit.load(io.BytesIO(file.getvalue()))):
+        assert each(torch.ones(4)).tolist() == [[factor + 1.0] * 2] * 2
+        assert each(torch.ones(2, 2)).tolist() == [factor] * 4
+
+
+class Settings:
+    def __init__(self, rate):
+        self.rate = rate
+
+
+class Knot:
+    def __init__(self, other: "Knot"):
+        self.other = other
+
+
+def _knot():
+    knot = Knot.__new__(Knot)
+    knot.other = knot
+    return knot
+
+
+@pytest.mark.parametrize("held", [Settings(0.5), _knot(), object()])
+def test_objects_that_the_script_language_cannot_hold_are_no_trouble_unless_used(held):
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.held = held
+
+        def forward(self, x):
+            return x + 1
+
+    class Using(Net):
+        def forward(self, x):
+            return x + self.held.rate
+
+    assert torch.jit.script(Net())(torch.ones(1)).item() == 2
+    with pytest.raises(RuntimeError, match=f"'held'.*a value of {type(held).__name__} has no type"):
+        torch.jit.script(Using())

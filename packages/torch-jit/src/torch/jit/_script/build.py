@@ -164,8 +164,9 @@ class Builder:
         inner = expected.getElementType() if types.is_optional(expected) else expected
         if value.type().kind() == "TupleType" and inner.kind() == "ListType":
             parts = value.type().containedTypes()
-            if parts and all(each.isSubtypeOf(inner.getElementType()) for each in parts):
-                return self.list_of(list(self.node("prim::TupleUnpack", [value], parts).outputs()), inner)
+            if all(each.isSubtypeOf(inner.getElementType()) for each in parts):
+                items = list(self.node("prim::TupleUnpack", [value], parts).outputs()) if parts else []
+                return self.list_of(items, inner)
         if inner == types.FLOAT and value.type() == types.INT and value.node().kind() == "prim::int_pow":
             made = self.op("pow", *value.node().inputs())  # 2 ** n where a float is asked for: n may be negative
             if not value.uses():

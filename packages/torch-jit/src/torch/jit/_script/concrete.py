@@ -174,8 +174,7 @@ def _attribute(concrete, name, value, library, listed):
     if isinstance(value, torch.jit.Attribute):
         _slot(concrete, name, types.from_annotation(value.type), "attribute")
         return
-    compiled = types._classes.get(type(value))
-    if compiled is not None and compiled.kind() == "ClassType":
+    if type(value) in types._classes and (compiled := types.instance(value)) is not None:
         _slot(concrete, name, compiled, "attribute")
         return
     if callable(value) and not isinstance(value, torch.nn.Module) and wanted is None:

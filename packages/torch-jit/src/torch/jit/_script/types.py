@@ -237,9 +237,25 @@ def of_value(value):
         return ir.DictType(_common(list(value)), _common(list(value.values())))
     if hasattr(value, "_c") and isinstance(value._c, ir.Object):
         return value._c._type()
-    if type(value) in _classes:
-        return _classes[type(value)]
+    if (found := instance(value)) is not None:
+        return found
     raise ScriptError(f"a value of {type(value).__name__} has no type in the script language")
+
+
+def instance(value):
+    """The script class of an object of a plain Python class, where that compiles and what its attributes hold now is of
+    the types that it declares; else None."""
+    if not hasattr(type(value).__init__, "__code__") or isinstance(value, torch.nn.Module):
+        return None
+    from .convert import to_object
+
+    try:
+        found = compile_class(type(value))
+        if found.kind() == "ClassType":
+            to_object(value)
+    except (AttributeError, TypeError, RuntimeError):  # RuntimeError: of objects that hold each other, too
+        return None
+    return found
 
 
 def _common(values):
