@@ -76,6 +76,7 @@ def _assert(condition, message):
         if has_torch_function_unary(condition):
             return handle_torch_function(_assert, (condition,), condition, message)
     assert condition, message
+    return None
 
 
 def _assert_async(input, assert_msg=None):
