@@ -37,7 +37,7 @@ def test_a_program_has_parameters_first_and_calls_operators():
     net = nn.Sequential(nn.Linear(2, 3), nn.Tanh())
     program = export(net, (torch.ones(4, 2),))
     targets = [n.target for n in program.graph.nodes if n.op == "call_function"]
-    assert targets == [torch.ops.aten.linear, torch.ops.aten.tanh]
+    assert targets == [torch.ops.aten.linear.default, torch.ops.aten.tanh.default]
     assert program.graph_signature.parameters == ("0.weight", "0.bias")
     assert program.graph_signature.inputs_to_parameters == {"p_0_weight": "0.weight", "p_0_bias": "0.bias"}
     assert dict(program.named_parameters())["0.weight"] is net[0].weight

@@ -153,7 +153,7 @@ class _Row:
     """What is needed to write a call of a row down."""
 
     def __init__(self, text):
-        self.schema = Schema.parse(text)
+        self.schema = text if isinstance(text, Schema) else Schema.parse(text)
         self.name = self.schema.name
         self.positional = [a for a in self.schema.arguments if not a.kwarg_only]
         self.named = [a for a in self.schema.arguments if a.kwarg_only]
@@ -225,6 +225,16 @@ def of_call(operator: Any, text: str, values: tuple[Any, ...]) -> tuple[Any, tup
     row = _row(text)
     args, kwargs = row.split(values)
     return _find(*row.names(args, kwargs)), args, kwargs
+
+
+def of_schema(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The overload of a call of the operator that has a schema; tensors of any device stand for those of the call.
+
+    >>> str(of_schema(Schema.parse("sum(Tensor self, dim[]? dim=None) -> Tensor"), (torch.ones(2), [0]), {}))
+    'aten.sum.dim_IntList'
+    """
+    row = _Row(schema)
+    return _find(row.name, row.overload(row.name, args, kwargs))
 
 
 def schema_of(name: str, overload: str, function: Any) -> Schema:

@@ -75,6 +75,7 @@ LATER = {
     "pull_registered": ("_registered", "pull"),
     "OpOverloadPacket": ("_ops", "OpOverloadPacket"),
     "Schema": ("_schemas", "Schema"),
+    "of_schema": ("_overloads", "of_schema"),
     # --- parts, and what is missing ---
     "need": ("_parts", "need"),
     "require": ("_parts", "require"),

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch import _pytree as pytree
 from torch.fx import Graph, Node
+from torch.fx.node import map_arg
 
 from . import _leaves, _rows
 from ._tape import Place
@@ -106,6 +107,8 @@ def _name(node):
         for name, function in table.items():
             if function is target:
                 return [kind, name]
+    if isinstance(target, torch._ops.OpOverload):
+        return [target.namespace, target.overloadpacket.__name__]
     if isinstance(target, torch._ops.OpOverloadPacket):
         return [target._library, target.__name__]
     raise NotImplementedError(f"export.save: {node} calls {target}, which has no name in a file")
@@ -205,7 +208,11 @@ def _made(graph, found, nodes):
     if op == "placeholder":
         node = graph.create_node("placeholder", found["target"], (), {}, found["name"])
     elif op == "call_function":
-        node = graph.create_node("call_function", _target(*found["target"]), args, kwargs, found["name"])
+        target = _target(*found["target"])
+        if "operator" in found and found["target"][0] == "aten":
+            examples = map_arg((args, kwargs), lambda n: n.meta["val"])
+            target = _rows.overload(found["operator"], tuple(found["arguments"]), *examples)
+        node = graph.create_node("call_function", target, args, kwargs, found["name"])
     else:
         raise ValueError(f"a node that is {op!r}")
     if "val" in found:
@@ -232,7 +239,8 @@ def _target(library, name):
         return getattr(getattr(torch.ops, library), name)
     if name != "sym_size" and name not in _rows.schemas():
         raise ValueError(f"operator aten.{name} is not part of this stack")
-    return getattr(torch.ops.aten, name)
+    packet = getattr(torch.ops.aten, name)
+    return packet.int if name == "sym_size" else packet.default
 
 
 def _of_torch(name, *kinds):

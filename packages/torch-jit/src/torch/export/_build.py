@@ -11,7 +11,9 @@ from typing import Any
 import torch
 from torch import _pytree as pytree
 from torch.fx import Graph, Node
+from torch.fx.node import map_arg
 
+from . import _rows
 from ._observe import Program, names_of_leaves
 from ._sizes import Formula, Size
 from ._tape import Ref, Value
@@ -79,7 +81,7 @@ class Builder:
             return rule
         if rule not in self._sizes:
             if isinstance(rule, Size):
-                node = self.graph.call_function(torch.ops.aten.sym_size, (self._nodes[rule.n], rule.dim))
+                node = self.graph.call_function(torch.ops.aten.sym_size.int, (self._nodes[rule.n], rule.dim))
                 value = self.tape.values[rule.n].shape[rule.dim]
             else:
                 left, right = self._formula(rule.left), self._formula(rule.right)
@@ -182,7 +184,13 @@ class Builder:
             for k in values
             if k in call.keywords and not (k in call.defaults and _same(values[k], call.defaults[k]))
         }
-        node = self.graph.call_function(call.target, tuple(values[k] for k in places), kwargs)
+        target = call.target
+        if isinstance(target, torch._ops.OpOverloadPacket):
+            examples = map_arg((tuple(values[k] for k in places), kwargs), lambda n: n.meta["val"])
+            target = _rows.overload(call.name, tuple(call.arguments), *examples)
+        node = self.graph.create_node(
+            "call_function", target, tuple(values[k] for k in places), kwargs, call.target.__name__
+        )
         node.meta.update(
             arguments=tuple(call.arguments), place=call.place, stack_trace=call.place.trace(), operator=call.name,
             nn_module_stack={path: (path, kind) for path, kind in call.place.modules},

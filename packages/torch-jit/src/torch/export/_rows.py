@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
+from typing import Any
 
 import torch
 from torch import _seams
@@ -95,3 +96,9 @@ def _is_int(value):
 def is_write(schema: Schema) -> bool:
     """Whether the operator writes to its first argument."""
     return bool(schema.arguments) and schema.arguments[0].is_write
+
+
+def overload(name: str, names: tuple[str, ...], args: tuple, kwargs: dict) -> Any:
+    """The overload that a call of an operator is, whose row has parameters of these names; its tensors may have no memory."""
+    schema = next((s for s in schemas().get(name, ()) if tuple(a.name for a in s.arguments) == names), None)
+    return getattr(torch.ops.aten, name).default if schema is None else _seams.of_schema(schema, args, kwargs)

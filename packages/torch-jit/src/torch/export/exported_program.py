@@ -55,7 +55,7 @@ class ExportedProgram:
         %p_weight : [num_users=1] = placeholder[target=p_weight]
         %p_bias : [num_users=1] = placeholder[target=p_bias]
         %input_1 : [num_users=1] = placeholder[target=input]
-        %linear : [num_users=1] = call_function[target=torch.ops.aten.linear](args = (%input_1, %p_weight, %p_bias), kwargs = {})
+        %linear : [num_users=1] = call_function[target=torch.ops.aten.linear.default](args = (%input_1, %p_weight, %p_bias), kwargs = {})
         return (linear,)
     """
 
@@ -167,7 +167,7 @@ class ExportedProgram:
                 results.append(value)
             else:
                 into = buffers[spec.target] if spec.kind is OutputKind.BUFFER_MUTATION else inputs_by_name[spec.target]
-                graph.call_function(torch.ops.aten.copy_, (into, value))
+                graph.call_function(torch.ops.aten.copy_.default, (into, value))
         graph.output(results)
         graph.set_codegen(_Called())
         module = GraphModule(root, graph)
