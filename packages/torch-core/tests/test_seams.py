@@ -21,7 +21,10 @@ PUBLIC = {
 
 @pytest.mark.parametrize("name", dir(_seams))
 def test_a_seam_is_there_and_says_what_it_is(name):
-    value = getattr(_seams, name)
+    try:
+        value = getattr(_seams, name)
+    except ImportError as error:  # of a plug-in, which need not be there
+        pytest.skip(str(error))
     assert callable(value) or isinstance(value, list)
     assert isinstance(value, list) or name in ("no_torch_dispatch",) or value.__doc__, name
 
