@@ -3,16 +3,19 @@
 from .._absent import fill
 from .cutting import Pipe, SplitPoint, build_stage, pipe_split, pipeline
 from .microbatch import merge_chunks, split_args_kwargs_into_chunks
-from .schedules import Schedule1F1B, ScheduleGPipe
+from .schedules import (
+    Schedule1F1B,
+    ScheduleGPipe,
+    ScheduleInterleaved1F1B,
+    ScheduleInterleavedZeroBubble,
+    ScheduleLoopedBFS,
+    ScheduleZBVZeroBubble,
+)
 from .stage import PipelineStage
 
 __all__ = [
-    "Pipe", "PipelineStage", "Schedule1F1B", "ScheduleGPipe", "SplitPoint", "build_stage", "merge_chunks", "pipe_split",
-    "pipeline", "split_args_kwargs_into_chunks",
+    "Pipe", "PipelineStage", "Schedule1F1B", "ScheduleGPipe", "ScheduleInterleaved1F1B", "ScheduleInterleavedZeroBubble",
+    "ScheduleLoopedBFS", "ScheduleZBVZeroBubble", "SplitPoint", "build_stage", "merge_chunks", "pipe_split", "pipeline",
+    "split_args_kwargs_into_chunks",
 ]  # fmt: skip
-fill(
-    globals(),
-    "a rank has one stage, for ScheduleGPipe or Schedule1F1B",
-    ["ScheduleInterleaved1F1B", "ScheduleLoopedBFS", "ScheduleInterleavedZeroBubble", "ScheduleZBVZeroBubble",
-     "ScheduleDualPipeV"],
-)  # fmt: skip
+fill(globals(), "passes forward and back are not run at the same time", ["ScheduleDualPipeV"])
