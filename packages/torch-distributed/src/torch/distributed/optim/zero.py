@@ -35,6 +35,8 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
     Args:
         optimizer_class: of ``torch.optim``, made from the rank's part with ``defaults``
         process_group: the ranks; all of them unless given
+        overlap_with_ddp: backward itself updates the parameters, by the hook that ``hook_with_zero_step`` makes; ``step`` then
+            does nothing
 
     >>> import torch, torch.distributed as dist
     >>> from torch.distributed.optim import ZeroRedundancyOptimizer
@@ -55,11 +57,10 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
         overlap_with_ddp: bool = False,
         **defaults: Any,
     ) -> None:
-        if overlap_with_ddp:
-            raise NotImplementedError("ZeroRedundancyOptimizer: overlap_with_ddp is not there")
         self.process_group = world.resolve(process_group)
         self.rank, self.world_size = self.process_group.rank(), self.process_group.size()
         self.optim = None
+        self._overlaps, self._parts = overlap_with_ddp, {}
         Joinable.__init__(self)
         torch.optim.Optimizer.__init__(self, params, defaults)
         self._optimizer_class = optimizer_class
@@ -102,34 +103,67 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
 
     def step(self, closure: Any = None, **kwargs: Any) -> Any:
         """Update our part of the parameters and take over the others'."""
+        if self._overlaps:
+            if closure is not None:
+                raise RuntimeError(
+                    "ZeroRedundancyOptimizer.step: with overlap_with_ddp=True no closure can be evaluated"
+                )
+            return None
         Join.notify_join_context(self)
         self._settings()
         loss = self.optim.step(closure, **kwargs) if closure is not None else self.optim.step(**kwargs)
         self._spread()
         return loss
 
-    @torch.no_grad()
     def _spread(self):
+        self._take_over(self._hand_out([p for group in self.param_groups for p in group["params"]]))
+
+    @torch.no_grad()
+    def _hand_out(self, parameters):
+        """Begin to send parameters from the ranks that have updated them to all."""
         lines: dict = {}
-        for group in self.param_groups:
-            for parameter in group["params"]:
-                lines.setdefault((self.owner[parameter], parameter.dtype), []).append(parameter)
+        for parameter in parameters:
+            lines.setdefault((self.owner[parameter], parameter.dtype), []).append(parameter)
         works = []
-        for (rank, _), parameters in lines.items():
-            line = torch.cat([p.detach().reshape(-1) for p in parameters])
-            works.append(
-                (
-                    collectives.broadcast(line, group=self.process_group, group_src=rank, async_op=True),
-                    rank,
-                    line,
-                    parameters,
-                )
-            )
+        for (rank, _), alike in lines.items():
+            line = torch.cat([p.detach().reshape(-1) for p in alike])
+            work = collectives.broadcast(line, group=self.process_group, group_src=rank, async_op=True)
+            works.append((work, rank, line, alike))
+        return works
+
+    @torch.no_grad()
+    def _take_over(self, works):
         for work, rank, line, parameters in works:
             work.wait()
             if rank != self.rank:
                 for parameter, piece in zip(parameters, line.split([p.numel() for p in parameters]), strict=True):
                     parameter.copy_(piece.view(parameter.shape))
+
+    def _step_part(self, parameters, gradients):
+        """Update those of some parameters that are ours, with gradients that are not yet their own."""
+        ours = [(p, g) for p, g in zip(parameters, gradients, strict=True) if self.owner[p] == self.rank]
+        if not ours:
+            return
+        chosen = {p for p, _ in ours}
+        key = frozenset(chosen)
+        groups = [
+            group | {"params": [p for p in group["params"] if p in chosen]} for group in self.param_groups
+        ]  # with the settings of now: schedulers change them
+        groups = [group for group in groups if group["params"]]
+        part = self._parts.get(key)
+        if part is None:
+            part = self._parts[key] = self._optimizer_class(groups, **self.defaults)
+            part.state = self.optim.state  # one for all parts, so that buckets may change
+        for inner, group in zip(part.param_groups, groups, strict=True):
+            inner.update(group)
+        before = [p.grad for p, _ in ours]
+        try:
+            for p, g in ours:
+                p.grad = g
+            part.step()
+        finally:
+            for (p, _), grad in zip(ours, before, strict=True):
+                p.grad = grad
 
     def add_param_group(self, param_group: Any) -> None:
         """Add parameters, which are assigned anew; only before the first step."""
@@ -138,11 +172,16 @@ class ZeroRedundancyOptimizer(torch.optim.Optimizer, Joinable):
             if self.optim.state:
                 raise NotImplementedError("ZeroRedundancyOptimizer.add_param_group: only before the first step")
             self._assign()
+            self._parts.clear()
             self.optim = self._optimizer_class(self._our_groups(), **self.defaults)
             self._defaults_of_class()
 
     def join_hook(self, **kwargs: Any) -> Any:
         """A rank without data goes on with the steps of its part: ``Join([model, optimizer])``, in this order."""
+        if self._overlaps:
+            raise NotImplementedError(
+                "ZeroRedundancyOptimizer: with overlap_with_ddp=True ranks have as many batches each"
+            )
         return _Hook(self)
 
     @property

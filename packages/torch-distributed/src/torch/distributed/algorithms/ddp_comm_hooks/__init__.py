@@ -4,7 +4,7 @@
 import enum
 from functools import partial
 
-from . import debugging_hooks, default_hooks, post_localSGD_hook, powerSGD_hook, quantization_hooks
+from . import ddp_zero_hook, debugging_hooks, default_hooks, post_localSGD_hook, powerSGD_hook, quantization_hooks
 from .default_hooks import allreduce_hook, bf16_compress_hook, fp16_compress_hook
 
 __all__ = ["DDPCommHookType", "register_ddp_comm_hook"]
