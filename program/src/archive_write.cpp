@@ -200,7 +200,7 @@ class Writer final : Names {
       InsertPoint before(*n->graph(), n);
       Node* made = nullptr;
       try {
-        made = insert_call(*n->graph(), kind, n->inputs(), {});  // which makes lists of tuples
+        made = insert_call(*n->graph(), kind, std::vector<Value*>(n->inputs()), {});  // which makes lists of tuples
       } catch (const OverloadError&) {
         continue;
       }

@@ -105,7 +105,7 @@ Value* go(Graph& g, Value* v, const TypePtr& to, Way way, int list_size) {
     case Way::Tuple: {
       std::vector<Value*> items;
       if (v->node()->is("prim::TupleConstruct")) {
-        items = v->node()->inputs();
+        items.assign(v->node()->inputs().begin(), v->node()->inputs().end());
       } else {
         Node* n = g.insert_node(g.create("prim::TupleUnpack", {v}, 0));
         for (const TypePtr& t : v->type()->contained()) items.push_back(n->add_output(t));

@@ -78,7 +78,7 @@ class Compiler {
     return index;
   }
   // Outputs of a block are made where they are to be, if they may; `old`: what lies there until then.
-  void share(const Block* block, size_t skip, const std::vector<int32_t>& to, const std::vector<Value*>& old) {
+  void share(const Block* block, size_t skip, const std::vector<int32_t>& to, std::span<Value* const> old) {
     for (size_t i = 0; i < to.size(); ++i) {
       Value* v = block->outputs()[i + skip];
       if (sharing_.may_share(v, old[i], block)) shared_[v] = {to[i], old[i]};
@@ -162,7 +162,7 @@ class Compiler {
       if (v->uses().empty() && is_counted(v))
         code_.steps_[size_t(at)].drop.push_back(places_[v].index), places_[v].last = -1;
   }
-  void moves(const Node* n, const std::vector<Value*>& from, size_t skip, const std::vector<int32_t>& to) {
+  void moves(const Node* n, std::span<Value* const> from, size_t skip, const std::vector<int32_t>& to) {
     if (to.empty()) return;
     Step s = step(Op::Moves, n);
     for (size_t i = skip; i < from.size(); ++i) s.in.push_back(operand(from[i]));
@@ -287,7 +287,7 @@ class Compiler {
     push(std::move(init));
     const int32_t turn = places_[body->inputs()[0]].index;
 
-    share(body, 0, {condition}, {nullptr});
+    share(body, 0, {condition}, std::vector<Value*>{nullptr});
     share(body, 1, carried, {body->inputs().begin() + 1, body->inputs().end()});
     begin_region();
     Step test = step(Op::LoopTest, n);

@@ -1,6 +1,7 @@
 #include "torch/program/graph.h"
 
 #include <algorithm>
+#include <mutex>
 
 #include "torch/program/call.h"
 
@@ -47,8 +48,8 @@ Value* Value::set_type(TypePtr t) {
 
 void Value::set_debug_name(const std::string& wanted) {
   auto& names = graph()->names_;
-  if (!name_.empty()) names.erase(name_);
-  name_.clear();
+  if (name_) names.erase(*name_);
+  name_.reset();
   if (wanted.empty()) return;
   TORCH_CHECK(!std::all_of(wanted.begin(), wanted.end(), [](char c) { return c >= '0' && c <= '9'; }),
               "a value's name must not be a number, got '", wanted, "'");
@@ -62,12 +63,12 @@ void Value::set_debug_name(const std::string& wanted) {
     while (names.contains(name));
   }
   names[name] = this;
-  name_ = name;
+  name_ = std::make_unique<const std::string>(name);
 }
 
 void Value::replace_all_uses_with(Value* other) {
   if (other == this) return;
-  const std::vector<Use> uses = uses_;
+  const Uses uses = uses_;
   for (const Use& u : uses) u.user->replace_input(u.offset, other);
 }
 
@@ -102,31 +103,30 @@ Value* Node::insert_input(size_t i, Value* v) {
   TORCH_CHECK(v->graph() == graph_, kind_, ": the input %", v->debug_name(), " belongs to another graph");
   TORCH_CHECK_INDEX(i <= inputs_.size(), kind_, ": there is no place ", i, " among ", inputs_.size(), " inputs");
   for (size_t k = i; k < inputs_.size(); ++k)
-    for (Use& u : inputs_[k]->uses_)
+    for (Use& u : inputs_[k]->uses_.all())
       if (u.user == this && u.offset == k) {
         u.offset = k + 1 + (size_t(1) << 40);  // not to be found again below
         break;
       }
   for (size_t k = i; k < inputs_.size(); ++k)
-    for (Use& u : inputs_[k]->uses_)
+    for (Use& u : inputs_[k]->uses_.all())
       if (u.user == this && u.offset >= (size_t(1) << 40)) u.offset -= size_t(1) << 40;
-  inputs_.insert(inputs_.begin() + ptrdiff_t(i), v);
+  inputs_.insert(i, v);
   v->uses_.push_back({this, i});
   changed();
   return v;
 }
 void Node::drop_use(size_t i) {
   auto& uses = inputs_[i]->uses_;
-  // From the back: passes take nodes out from the last to the first.
-  const auto after =
-      std::find_if(uses.rbegin(), uses.rend(), [&](const Use& u) { return u.user == this && u.offset == i; });
-  uses.erase(std::prev(after.base()));
+  size_t at = uses.size();  // from the back: passes take nodes out from the last to the first
+  while (at-- > 0)
+    if (uses[at].user == this && uses[at].offset == i) return uses.erase(at);
 }
 void Node::replace_input(size_t i, Value* v) {
   TORCH_CHECK(v->graph() == graph_, kind_, ": the input %", v->debug_name(), " belongs to another graph");
   input(i);
   drop_use(i);
-  inputs_[i] = v;
+  inputs_.all()[i] = v;
   v->uses_.push_back({this, i});
   changed();
 }
@@ -138,12 +138,12 @@ void Node::remove_input(size_t i) {
   input(i);
   drop_use(i);
   for (size_t k = i + 1; k < inputs_.size(); ++k)
-    for (Use& u : inputs_[k]->uses_)
+    for (Use& u : inputs_[k]->uses_.all())
       if (u.user == this && u.offset == k) {
         u.offset = k - 1;
         break;
       }
-  inputs_.erase(inputs_.begin() + ptrdiff_t(i));
+  inputs_.erase(i);
   changed();
 }
 void Node::remove_all_inputs() {
@@ -163,14 +163,14 @@ Value* Node::add_output(TypePtr type) {
 }
 Value* Node::insert_output(size_t i) {
   TORCH_CHECK_INDEX(i <= outputs_.size(), kind_, ": there is no place ", i, " among ", outputs_.size(), " outputs");
-  outputs_.insert(outputs_.begin() + ptrdiff_t(i), graph_->make_value(this, i, tensor_type()));
+  outputs_.insert(i, graph_->make_value(this, i, tensor_type()));
   for (size_t k = i + 1; k < outputs_.size(); ++k) outputs_[k]->offset_ = k;
   return outputs_[i];
 }
 void Node::erase_output(size_t i) {
   TORCH_CHECK(output(i)->uses().empty(), kind_, ": the output %", output(i)->debug_name(), " is used");
   outputs_[i]->set_debug_name("");
-  outputs_.erase(outputs_.begin() + ptrdiff_t(i));
+  outputs_.erase(i);
   for (size_t k = i; k < outputs_.size(); ++k) outputs_[k]->offset_ = k;
 }
 
@@ -289,6 +289,38 @@ std::vector<Node*> Block::nodes() const {
 
 Graph::Graph() : block_(make_block(nullptr)), insert_point_(block_->return_node()) {}
 
+namespace {
+constexpr size_t kPieceBytes = 1 << 15, kPieces = 32;
+struct Room {
+  std::mutex mutex;  // tried, never waited for: a forked child may find it taken for ever
+  void* free[kPieces];
+  size_t count = 0;
+};
+Room& room() {
+  static Room* all = new Room;  // graphs of static objects may end after it otherwise
+  return *all;
+}
+}  // namespace
+
+void* take_piece(size_t bytes) {
+  if (bytes > kPieceBytes / 2) {
+    Room& r = room();
+    if (const std::unique_lock lock(r.mutex, std::try_to_lock); lock && r.count) return r.free[--r.count];
+    bytes = kPieceBytes;
+  }
+  return ::operator new(bytes);
+}
+void give_piece(void* piece, size_t bytes) noexcept {
+  if (piece && bytes > kPieceBytes / 2) {
+    Room& r = room();
+    if (const std::unique_lock lock(r.mutex, std::try_to_lock); lock && r.count < kPieces) {
+      r.free[r.count++] = piece;
+      return;
+    }
+  }
+  ::operator delete(piece);
+}
+
 Value* Graph::make_value(Node* n, size_t offset, TypePtr type) {
   Value& v = values_.emplace_back();
   v.node_ = n;
@@ -317,8 +349,13 @@ Block* Graph::make_block(Node* owner) {
 
 Node* Graph::create(std::string kind, const std::vector<Value*>& inputs, size_t outputs) {
   Node* n = make_node(std::move(kind));
-  n->inputs_.reserve(inputs.size());
-  for (Value* v : inputs) n->add_input(v);
+  for (const Value* v : inputs)
+    TORCH_CHECK(v->graph() == this, n->kind_, ": the input %", v->debug_name(), " belongs to another graph");
+  for (Value* v : inputs) {
+    v->uses_.push_back({n, n->inputs_.size()});
+    n->inputs_.push_back(v);
+  }
+  ++version_;
   for (size_t i = 0; i < outputs; ++i) n->add_output();
   n->site_ = current_site;
   n->scope_ = scope_;
@@ -372,7 +409,7 @@ Node* Graph::clone(Node* from, const std::function<Value*(Value*)>& outside) {
     for (Value* v : n->inputs_) c->add_input(look(v));
     auto give = [&](Value* old, Value* v) {
       v->type_ = old->type_;
-      if (old->has_name()) v->set_debug_name(old->name_);
+      if (old->has_name()) v->set_debug_name(*old->name_);
       made[old] = v;
     };
     for (Value* v : n->outputs_) give(v, c->add_output());

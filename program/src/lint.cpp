@@ -27,7 +27,7 @@ class Linter {
   }
 
  private:
-  void define(const std::vector<Value*>& values, std::vector<const Value*>& here) {
+  void define(std::span<Value* const> values, std::vector<const Value*>& here) {
     for (const Value* v : values) {
       TORCH_CHECK(known_.insert(v).second, "lint: %", v->debug_name(), " is defined twice");
       here.push_back(v);

@@ -87,7 +87,7 @@ bool gives_scalars(const Node* n) {
 // A branch whose condition is a constant: the nodes that it takes.
 void take_branch(Node* n) {
   Block* taken = n->blocks()[constant_value(n->input(0)).to_bool() ? 0 : 1];
-  std::vector<Value*> results = taken->outputs();
+  const std::vector<Value*> results(taken->outputs());
   for (Node* inner : taken->nodes()) inner->move_before(n);
   for (size_t i = 0; i < results.size(); ++i) n->outputs()[i]->replace_all_uses_with(results[i]);
   n->destroy();

@@ -148,7 +148,7 @@ class Printer {
   std::string typed(const Value* v) const {
     return "%" + v->debug_name() + " : " + (names_ ? names_->type(v->type()) : v->type()->str());
   }
-  static std::string listed(const std::vector<Value*>& values) {
+  static std::string listed(std::span<Value* const> values) {
     std::string text;
     for (const Value* v : values) text += (text.empty() ? "%" : ", %") + v->debug_name();
     return text;

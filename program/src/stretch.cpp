@@ -93,9 +93,7 @@ bool gives_list(const Node* n) {
   return is_call(n) && n->signature()->row->schema.result_count == 1 &&
          n->signature()->row->schema.results[0].kind == Kind::TensorList;
 }
-const std::vector<Value*>& results_of(const Node* n) {
-  return gives_list(n) ? unpacked_by(n)->outputs() : n->outputs();
-}
+std::span<Value* const> results_of(const Node* n) { return (gives_list(n) ? unpacked_by(n) : n)->outputs(); }
 
 }  // namespace
 

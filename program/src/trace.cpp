@@ -1,6 +1,7 @@
 #include "torch/program/trace.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "sink.h"
 #include "torch/core/reads.h"
@@ -12,6 +13,19 @@ namespace {
 
 constinit thread_local Tracer* tracer = nullptr;
 constinit thread_local Sink* sink = nullptr;
+
+const TypePtr& ints() {
+  static const TypePtr type = list_type(int_type());
+  return type;
+}
+const TypePtr& tensors() {
+  static const TypePtr type = list_type(tensor_type());
+  return type;
+}
+const TypePtr& maybe_tensors() {
+  static const TypePtr type = list_type(optional_type(tensor_type()));
+  return type;
+}
 
 Value* insert(Graph& g, const char* kind, const std::vector<Value*>& inputs, TypePtr type) {
   Node* n = g.insert_node(g.create(kind, inputs));
@@ -76,13 +90,90 @@ Tracer::Recording::~Recording() {
       Keys((thread_keys.include & ~key(DispatchKey::Trace)) | (keys_.include & key(DispatchKey::Trace)));
 }
 
+Tracer::Known::Place& Tracer::Known::place(const TensorImpl* t) noexcept {
+  const size_t last = places_.size() - 1;
+  size_t i = first(t);
+  while (places_[i].tensor && places_[i].tensor != t) i = (i + 1) & last;
+  return places_[i];
+}
+Value* Tracer::Known::find(const TensorImpl* t) const noexcept { return const_cast<Known*>(this)->place(t).value; }
+bool Tracer::Known::put(const TensorImpl* t, Value* v) {
+  Place* p = &place(t);
+  const bool is_new = !p->tensor;
+  if (is_new && ++size_ > places_.size() / 2) {
+    const std::vector<Place> before = std::exchange(places_, std::vector<Place>(2 * places_.size()));
+    for (const Place& b : before)
+      if (b.tensor) place(b.tensor) = b;
+    p = &place(t);
+  }
+  *p = {t, v};
+  return is_new;
+}
+
+void Tracer::Known::erase(const TensorImpl* t) noexcept {
+  const size_t last = places_.size() - 1;
+  size_t hole = size_t(&place(t) - places_.data());
+  --size_;
+  // What follows and does not stand at its own place moves up.
+  for (size_t i = (hole + 1) & last; places_[i].tensor; i = (i + 1) & last)
+    if (((i - first(places_[i].tensor)) & last) >= ((i - hole) & last)) places_[std::exchange(hole, i)] = places_[i];
+  places_[hole] = {};
+}
+
+void Tracer::forget_dead() {
+  constexpr size_t kYoung = 32;
+  if (kept_.size() - young_ < kYoung) return;
+  const bool all = kept_.size() >= next_look_;
+  std::vector<torch::Tensor> dead;  // go at the end: what ends with them may call operators
+  size_t n = all ? 0 : young_;
+  for (size_t i = n; i < kept_.size(); ++i) {
+    torch::Tensor& t = kept_[i];
+    if (t && t->use_count() == 1 && (!t->storage || t->storage->use_count() == 1)) {
+      values_.erase(t.get());
+      dead.push_back(std::move(t));
+    } else {
+      if (n != i) kept_[n] = std::move(t);
+      ++n;
+    }
+  }
+  kept_.resize(n);
+  if (n - young_ > kYoung / 2 || all) young_ = n;
+  if (all) next_look_ = 2 * n + 512;
+}
+
+// A number, None or a device, which an earlier call may have used.
+Value* Tracer::constant(Cell c) {
+  const auto same = [&](const Cell& a) {
+    if (a.tag() != c.tag()) return false;
+    switch (c.tag()) {
+      case Cell::Tag::None:
+        return true;
+      case Cell::Tag::Float:
+        return std::bit_cast<uint64_t>(a.to_double()) == std::bit_cast<uint64_t>(c.to_double());
+      case Cell::Tag::Bool:
+        return a.to_bool() == c.to_bool();
+      case Cell::Tag::Int:
+        return a.to_int() == c.to_int();
+      default:
+        return false;
+    }
+  };
+  const Block* here = graph_->insert_point()->owning_block();
+  for (const Written& w : written_)
+    if (w.value && same(w.cell) && !w.value->node()->is_destroyed() && w.value->node()->owning_block() == here)
+      return w.value;
+  Value* v = graph_->insert_constant(c);
+  written_[next_written_++ % std::size(written_)] = {std::move(c), v};
+  return v;
+}
+
 void Tracer::set_value(const torch::Tensor& t, Value* v) {
-  if (values_.insert_or_assign(t.get(), v).second) kept_.push_back(t);
+  if (values_.put(t.get(), v)) kept_.push_back(t);
 }
 void Tracer::set_attribute(const torch::Tensor& t, std::vector<std::string> path) {
-  if (paths_.emplace(t.get(), std::move(path)).second) kept_.push_back(t);
+  if (paths_.emplace(t.get(), std::move(path)).second) attributes_.push_back(t);
 }
-bool Tracer::has_value(const torch::Tensor& t) const { return values_.contains(t.get()) || paths_.contains(t.get()); }
+bool Tracer::has_value(const torch::Tensor& t) const { return values_.find(t.get()) || paths_.contains(t.get()); }
 
 Value* Tracer::module_at(const std::vector<std::string>& path) {
   TORCH_CHECK(self_, "trace: there is no module here");
@@ -116,7 +207,7 @@ Value* Tracer::module_at(const std::vector<std::string>& path) {
 
 Value* Tracer::value_of(const torch::Tensor& t) {
   if (!t) return graph_->insert_constant(Cell());
-  if (auto at = values_.find(t.get()); at != values_.end()) return at->second;
+  if (Value* v = values_.find(t.get())) return v;
   if (auto at = paths_.find(t.get()); at != paths_.end()) {
     Value* v = module_at(at->second);
     set_value(t, v);
@@ -124,12 +215,13 @@ Value* Tracer::value_of(const torch::Tensor& t) {
   }
   // An alias that was made past all operators: x.data
   if (t.has_memory())
-    for (auto seen = kept_.rbegin(); seen != kept_.rend(); ++seen)
-      if (*seen && (*seen).has_memory() && same_place(*seen, t)) {
-        Value* v = insert(*graph_, "aten::detach", {value_of(torch::Tensor(*seen))}, type_of(t));
-        set_value(t, v);
-        return v;
-      }
+    for (const auto* list : {&kept_, &attributes_})
+      for (auto seen = list->rbegin(); seen != list->rend(); ++seen)
+        if (*seen && seen->has_memory() && same_place(*seen, t)) {
+          Value* v = insert(*graph_, "aten::detach", {value_of(torch::Tensor(*seen))}, type_of(t));
+          set_value(t, v);
+          return v;
+        }
   TORCH_CHECK(
       observing_ || !t.requires_grad(),
       "trace: Cannot insert a Tensor that requires grad as a constant. Pass it as an input, make it a parameter of "
@@ -149,7 +241,7 @@ Value* Tracer::int_value(int64_t i) {
       if (from->node()->is("prim::NumToTensor")) return from->node()->input();
       return insert(*graph_, "aten::Int", {from}, int_type());
     }
-  return graph_->insert_constant(Cell(i));
+  return constant(Cell(i));
 }
 size_t Tracer::forget_ints() {
   left_ += ints_.size();
@@ -160,9 +252,9 @@ size_t Tracer::forget_ints() {
 std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* arguments) {
   const Schema& s = row.schema;
   Graph& g = *graph_;
-  std::vector<Value*> in;
-  in.reserve(size_t(s.count));
-  auto none = [&] { in.push_back(g.insert_constant(Cell())); };
+  std::vector<Value*> in = std::move(room_);
+  in.clear();
+  auto none = [&] { in.push_back(constant(Cell())); };
   for (int i = 0; i < s.count; ++i) {
     const Parameter& p = s.params[i];
     const torch::Value& v = arguments[i];
@@ -171,7 +263,7 @@ std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* argume
       if (!t)
         none();
       else if (p.accepts_number && t.is_wrapped_number() && !has_value(t))
-        in.push_back(g.insert_constant(number_in(t)));
+        in.push_back(constant(number_in(t)));
       else
         in.push_back(value_of(t));
       continue;
@@ -184,50 +276,49 @@ std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* argume
       case Kind::TensorList: {
         std::vector<Value*> items;
         for (int64_t k = 0; k < v.size; ++k) items.push_back(value_of(static_cast<const torch::Tensor*>(v.data)[k]));
-        in.push_back(insert(g, "prim::ListConstruct", items,
-                            list_type(p.optional_elements ? optional_type(tensor_type()) : tensor_type())));
+        in.push_back(insert(g, "prim::ListConstruct", items, p.optional_elements ? maybe_tensors() : tensors()));
         break;
       }
       case Kind::IntList: {
         std::vector<Value*> items;
         for (int64_t k = 0; k < v.size; ++k) items.push_back(int_value(static_cast<const int64_t*>(v.data)[k]));
-        in.push_back(insert(g, "prim::ListConstruct", items, list_type(int_type())));
+        in.push_back(insert(g, "prim::ListConstruct", items, ints()));
         break;
       }
       case Kind::Int:
-        in.push_back(is_place(s.view(p.name)) ? g.insert_constant(Cell(v.i)) : int_value(v.i));
+        in.push_back(is_place(s.view(p.name)) ? constant(Cell(v.i)) : int_value(v.i));
         break;
       case Kind::Bool:
-        in.push_back(g.insert_constant(Cell(v.i != 0)));
+        in.push_back(constant(Cell(v.i != 0)));
         break;
       case Kind::Float:
-        in.push_back(g.insert_constant(Cell(v.d)));
+        in.push_back(constant(Cell(v.d)));
         break;
       case Kind::Str:
-        in.push_back(g.insert_constant(Cell(std::string(static_cast<const char*>(v.data), size_t(v.size)))));
+        in.push_back(constant(Cell(std::string(static_cast<const char*>(v.data), size_t(v.size)))));
         break;
       case Kind::DType:
-        in.push_back(g.insert_constant(Cell(number_of(DType(v.i)))));
+        in.push_back(constant(Cell(number_of(DType(v.i)))));
         break;
       case Kind::Layout:
-        in.push_back(g.insert_constant(Cell(number_of(Layout(v.i)))));
+        in.push_back(constant(Cell(number_of(Layout(v.i)))));
         break;
       case Kind::MemoryFormat:
-        in.push_back(g.insert_constant(Cell(v.i)));
+        in.push_back(constant(Cell(v.i)));
         break;
       case Kind::Device:
-        in.push_back(g.insert_constant(Cell(Device(DeviceType(v.i), int(v.size)))));
+        in.push_back(constant(Cell(Device(DeviceType(v.i), int(v.size)))));
         break;
       case Kind::Scalar:
         switch (v.scalar_kind) {
           case Scalar::Kind::Bool:
-            in.push_back(g.insert_constant(Cell(v.i != 0)));
+            in.push_back(constant(Cell(v.i != 0)));
             break;
           case Scalar::Kind::Float:
-            in.push_back(g.insert_constant(Cell(v.d)));
+            in.push_back(constant(Cell(v.d)));
             break;
           case Scalar::Kind::Complex:
-            in.push_back(g.insert_constant(Cell(std::complex<double>(v.d, v.imag))));
+            in.push_back(constant(Cell(std::complex<double>(v.d, v.imag))));
             break;
           default:
             in.push_back(int_value(v.i));
@@ -242,13 +333,15 @@ std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* argume
 }
 
 const Tracer::Callee& Tracer::callee(const Row& row) {
+  if (last_row_ == &row) return *last_callee_;
   auto [at, fresh] = callees_.try_emplace(&row);
   if (fresh) {
     at->second = {"aten::" + std::string(row.schema.op_name()), nullptr};
     for (const Signature* f : signatures(at->second.kind))
       if (f->row == &row) at->second.signature = f;
   }
-  return at->second;
+  last_row_ = &row;
+  return *(last_callee_ = &at->second);
 }
 
 TypePtr Tracer::type(const torch::Tensor& t) {
@@ -263,7 +356,7 @@ TypePtr Tracer::type(const torch::Tensor& t) {
   return made;
 }
 
-void Tracer::record(const Row& row, const std::vector<Value*>& inputs, Result& r) {
+void Tracer::record(const Row& row, std::vector<Value*> inputs, Result& r) {
   const Schema& s = row.schema;
   Graph& g = *graph_;
   const Callee& to = callee(row);
@@ -278,13 +371,13 @@ void Tracer::record(const Row& row, const std::vector<Value*>& inputs, Result& r
         made(r.tensors[i], n);
         break;
       case Kind::TensorList: {
-        Value* list = n->add_output(list_type(tensor_type()));
+        Value* list = n->add_output(tensors());
         Node* unpack = g.insert_node(g.create("prim::ListUnpack", {list}, 0));
         for (const torch::Tensor& t : r.list) made(t, unpack);
         break;
       }
       case Kind::IntList:
-        n->add_output(list_type(int_type()));
+        n->add_output(ints());
         break;
       case Kind::Bool:
         n->add_output(bool_type());
@@ -300,6 +393,8 @@ void Tracer::record(const Row& row, const std::vector<Value*>& inputs, Result& r
     }
   }
   n->set_signature(to.signature);
+  room_ = std::move(inputs);
+  forget_dead();
 }
 
 // --- calls of functions ---
@@ -378,7 +473,7 @@ void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result
   t->failed_ = true;
   row.invoke(arguments, result, keys_below(DispatchKey::Trace));
   t->failed_ = failed;
-  t->record(row, inputs, result);
+  t->record(row, std::move(inputs), result);
 }
 
 }  // namespace torch::program

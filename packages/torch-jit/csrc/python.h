@@ -24,6 +24,10 @@ std::vector<std::shared_ptr<T>> held(const std::vector<T*>& all) {
   for (T* each : all) out.push_back(held(each));
   return out;
 }
+template <size_t N>
+std::vector<std::shared_ptr<Value>> held(const Few<Value*, N>& all) {
+  return held(std::vector<Value*>(all));
+}
 inline std::shared_ptr<Type> given(const TypePtr& t) { return std::const_pointer_cast<Type>(t); }
 inline std::vector<std::shared_ptr<Type>> given(const std::vector<TypePtr>& all) {
   std::vector<std::shared_ptr<Type>> out;

@@ -53,8 +53,14 @@ class FrameLocator final : public Tracer::Locator {
     while (frame) {
       PyCodeObject* code = PyFrame_GetCode(frame);
       const bool found = !is_own(code);
-      if (found)
-        if (const SitePtr& s = site_of(frame, code); s != g.current_site) g.current_site = s;
+      if (found) {
+        const int place = place_in(frame);
+        if (code != seen_code_ || place != seen_place_ || g.current_site != seen_) {
+          seen_code_ = code;
+          seen_place_ = place;
+          g.current_site = seen_ = site_of(place, code);
+        }
+      }
       Py_DECREF(code);
       PyFrameObject* above = found ? nullptr : PyFrame_GetBack(frame);
       Py_DECREF(frame);
@@ -78,13 +84,15 @@ class FrameLocator final : public Tracer::Locator {
     last_ = &at->second;
     return last_->is_own;
   }
-  // Of the code that was just looked up.
-  const SitePtr& site_of(PyFrameObject* frame, PyCodeObject* code) {
+  static int place_in(PyFrameObject* frame) {
 #if PY_VERSION_HEX >= 0x030B0000
-    const int place = PyFrame_GetLasti(frame);
+    return PyFrame_GetLasti(frame);
 #else
-    const int place = PyFrame_GetLineNumber(frame);
+    return PyFrame_GetLineNumber(frame);
 #endif
+  }
+  // Of the code that was just looked up.
+  const SitePtr& site_of(int place, PyCodeObject* code) {
     SitePtr& s = last_->sites[place];
     if (!s) s = std::make_shared<const PythonSite>(code, place);
     return s;
@@ -94,6 +102,10 @@ class FrameLocator final : public Tracer::Locator {
   std::unordered_map<PyCodeObject*, Code> codes_;
   PyCodeObject* last_code_ = nullptr;
   Code* last_ = nullptr;
+  // Of the call before: loops come back to the same instruction.
+  PyCodeObject* seen_code_ = nullptr;
+  int seen_place_ = 0;
+  SitePtr seen_;
 };
 
 // Asks a function of Python, which gives (file, line, column, text) or None.

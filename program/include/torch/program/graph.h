@@ -9,11 +9,13 @@
 // whoever still holds it may look at it. A node of kind aten::NAME is a call of one of the core's rows or of a
 // primitive (signature.h), with all its arguments as inputs, in the schema's order.
 #pragma once
+#include <algorithm>
 #include <atomic>
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <new>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,6 +70,61 @@ struct Use {
   Node* user;
   size_t offset;
 };
+// A list of which most hold no more than N items: those cost no memory of their own.
+template <class T, size_t N>
+class Few {
+ public:
+  Few() = default;
+  Few(const Few& o) {
+    for (const T& x : o) push_back(x);
+  }
+  Few& operator=(const Few&) = delete;
+  size_t size() const noexcept { return size_; }
+  bool empty() const noexcept { return size_ == 0; }
+  const T* begin() const noexcept { return more_ ? more_->data() : few_; }
+  const T* end() const noexcept { return begin() + size_; }
+  const T& operator[](size_t i) const noexcept { return begin()[i]; }
+  const T& back() const noexcept { return begin()[size_ - 1]; }
+  explicit operator std::vector<T>() const { return {begin(), end()}; }
+  friend bool operator==(const Few& a, const Few& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+
+ private:
+  friend class Node;
+  friend class Graph;
+  std::span<T> all() noexcept { return {more_ ? more_->data() : few_, size_}; }
+  void push_back(T x) {
+    if (size_ < N && !more_)
+      few_[size_++] = x;
+    else
+      insert(size_, x);
+  }
+  void insert(size_t i, T x) {
+    if (size_ == N && !more_) more_ = std::make_unique<std::vector<T>>(few_, few_ + N);
+    if (more_) {
+      more_->insert(more_->begin() + ptrdiff_t(i), x);
+    } else {
+      std::copy_backward(few_ + i, few_ + size_, few_ + size_ + 1);
+      few_[i] = x;
+    }
+    ++size_;
+  }
+  void erase(size_t i) {
+    const auto items = all();
+    std::copy(items.begin() + ptrdiff_t(i) + 1, items.end(), items.begin() + ptrdiff_t(i));
+    --size_;
+    if (more_) more_->pop_back();
+  }
+  void clear() noexcept {
+    size_ = 0;
+    more_.reset();
+  }
+  T few_[N] = {};
+  size_t size_ = 0;
+  std::unique_ptr<std::vector<T>> more_;  // all of them, once they were more
+};
+using Uses = Few<Use, 2>;
+using Inputs = Few<Value*, 3>;
+using Outputs = Few<Value*, 1>;
 
 class TORCH_PROGRAM_API Value {
  public:
@@ -77,10 +134,10 @@ class TORCH_PROGRAM_API Value {
   const TypePtr& type() const noexcept { return type_; }
   Value* set_type(TypePtr t);
   size_t unique() const noexcept { return unique_; }
-  bool has_name() const noexcept { return !name_.empty(); }
-  std::string debug_name() const { return name_.empty() ? std::to_string(unique_) : name_; }
+  bool has_name() const noexcept { return bool(name_); }
+  std::string debug_name() const { return name_ ? *name_ : std::to_string(unique_); }
   void set_debug_name(const std::string& name);  // made unique: x, x.1, x.2
-  const std::vector<Use>& uses() const noexcept { return uses_; }
+  const Uses& uses() const noexcept { return uses_; }
   void replace_all_uses_with(Value* other);
   void infer_type_from(const torch::Tensor& t) { set_type(type_of(t)); }
 
@@ -88,10 +145,10 @@ class TORCH_PROGRAM_API Value {
   friend class Node;
   friend class Graph;
   Node* node_ = nullptr;
-  size_t offset_ = 0, unique_ = 0;
+  uint32_t offset_ = 0, unique_ = 0;
   TypePtr type_;
-  std::string name_;
-  std::vector<Use> uses_;
+  std::unique_ptr<const std::string> name_;  // null: its number
+  Uses uses_;
 };
 
 class TORCH_PROGRAM_API Node {
@@ -104,8 +161,8 @@ class TORCH_PROGRAM_API Node {
   Node* prev() const noexcept { return prev_; }
   bool is_destroyed() const noexcept { return destroyed_; }
 
-  const std::vector<Value*>& inputs() const noexcept { return inputs_; }
-  const std::vector<Value*>& outputs() const noexcept { return outputs_; }
+  const Inputs& inputs() const noexcept { return inputs_; }
+  const Outputs& outputs() const noexcept { return outputs_; }
   Value* input(size_t i = 0) const;
   Value* output(size_t i) const;
   Value* output() const;  // the only one
@@ -166,7 +223,8 @@ class TORCH_PROGRAM_API Node {
   Block* block_ = nullptr;
   Node *prev_ = nullptr, *next_ = nullptr;
   bool destroyed_ = false;
-  std::vector<Value*> inputs_, outputs_;
+  Inputs inputs_;
+  Outputs outputs_;
   std::vector<Block*> blocks_;
   std::vector<std::pair<std::string, Attribute>> attributes_;
   mutable const Signature* signature_ = nullptr;
@@ -182,8 +240,8 @@ class TORCH_PROGRAM_API Block {
   Node* owning_node() const noexcept { return owner_; }  // null of a graph's own
   Node* param_node() const noexcept { return param_; }
   Node* return_node() const noexcept { return return_; }
-  const std::vector<Value*>& inputs() const noexcept { return param_->outputs(); }
-  const std::vector<Value*>& outputs() const noexcept { return return_->inputs(); }
+  const Outputs& inputs() const noexcept { return param_->outputs(); }
+  const Inputs& outputs() const noexcept { return return_->inputs(); }
   Value* add_input(const std::string& name = "", TypePtr type = tensor_type());
   Value* insert_input(size_t i, const std::string& name = "");
   void erase_input(size_t i);
@@ -204,14 +262,54 @@ class TORCH_PROGRAM_API Block {
   Node *owner_ = nullptr, *param_ = nullptr, *return_ = nullptr;
 };
 
+// Memory for pieces of graphs. Graphs come and go by the thousand instructions (passes copy them, traces drop them):
+// a megabyte stays for the next, since new pages from the system cost more than a recorded call.
+TORCH_PROGRAM_API void* take_piece(size_t bytes);
+TORCH_PROGRAM_API void give_piece(void* piece, size_t bytes) noexcept;
+
+// Objects that stay where they are, many to a piece of memory: the first piece is small.
+template <class T>
+class Pieces {
+ public:
+  Pieces() = default;
+  Pieces(const Pieces&) = delete;
+  ~Pieces() {
+    for (Piece& p : pieces_) {
+      for (size_t i = 0; i < p.used; ++i) p.first[i].~T();
+      give_piece(p.first, p.size * sizeof(T));
+    }
+  }
+  T& emplace_back() {
+    if (pieces_.empty() || pieces_.back().used == pieces_.back().size) {
+      const size_t size = pieces_.empty() ? kFirst : kPiece;
+      pieces_.reserve(pieces_.size() + 1);
+      pieces_.push_back({nullptr, 0, 0});
+      pieces_.back().first = static_cast<T*>(take_piece(size * sizeof(T)));
+      pieces_.back().size = size;
+    }
+    Piece& p = pieces_.back();
+    T* made = new (p.first + p.used) T;
+    ++p.used;
+    return *made;
+  }
+
+ private:
+  static constexpr size_t kFirst = 8, kPiece = (1 << 15) / sizeof(T);
+  struct Piece {
+    T* first;
+    size_t size, used;
+  };
+  std::vector<Piece> pieces_;
+};
+
 class TORCH_PROGRAM_API Graph : public std::enable_shared_from_this<Graph> {
  public:
   Graph();
   Graph(const Graph&) = delete;
 
   Block* block() const noexcept { return block_; }
-  const std::vector<Value*>& inputs() const noexcept { return block_->inputs(); }
-  const std::vector<Value*>& outputs() const noexcept { return block_->outputs(); }
+  const Outputs& inputs() const noexcept { return block_->inputs(); }
+  const Inputs& outputs() const noexcept { return block_->outputs(); }
   Value* add_input(const std::string& name = "", TypePtr type = tensor_type()) { return block_->add_input(name, type); }
   size_t register_output(Value* v) { return block_->register_output(v); }
 
@@ -241,15 +339,16 @@ class TORCH_PROGRAM_API Graph : public std::enable_shared_from_this<Graph> {
   Block* make_block(Node* owner);
   Node* make_node(std::string kind);
 
-  std::deque<Value> values_;
-  std::deque<Node> nodes_;
-  std::deque<Block> blocks_;
+  Pieces<Value> values_;
+  Pieces<Node> nodes_;
+  Pieces<Block> blocks_;
   std::map<std::string, Value*, std::less<>> names_;
   std::map<std::string, size_t> next_suffix_;
   std::shared_ptr<const std::string> scope_;  // of new nodes
   Block* block_;
   Node* insert_point_;
-  size_t next_unique_ = 0, version_ = 0;
+  uint32_t next_unique_ = 0;
+  size_t version_ = 0;
 };
 
 // New nodes stand somewhere else for a scope.

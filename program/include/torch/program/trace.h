@@ -23,7 +23,7 @@ namespace torch::program {
 
 class TORCH_PROGRAM_API Tracer {
  public:
-  explicit Tracer(GraphPtr graph) : graph_(std::move(graph)) { values_.reserve(512); }
+  explicit Tracer(GraphPtr graph) : graph_(std::move(graph)) {}
   Tracer(const Tracer&) = delete;
 
   const GraphPtr& graph() const noexcept { return graph_; }
@@ -88,7 +88,8 @@ class TORCH_PROGRAM_API Tracer {
   };
   const Callee& callee(const Row& row);
   TypePtr type(const torch::Tensor& t);
-  void record(const Row& row, const std::vector<Value*>& inputs, Result& result);
+  void record(const Row& row, std::vector<Value*> inputs, Result& result);
+  Value* constant(Cell c);
   std::vector<Value*> inputs_of(const Row& row, const torch::Value* arguments);
   Value* int_value(int64_t i);
   Value* value_of_cell(const Cell& c);
@@ -97,14 +98,48 @@ class TORCH_PROGRAM_API Tracer {
 
   GraphPtr graph_;
   Value* self_ = nullptr;
-  std::unordered_map<TensorImpl*, Value*> values_;
+  // By address, with open places: a call asks for each of its tensors and adds its results.
+  class Known {
+   public:
+    Value* find(const TensorImpl* t) const noexcept;  // null: not there
+    bool put(const TensorImpl* t, Value* v);          // whether it is new
+    void erase(const TensorImpl* t) noexcept;         // which is there
+
+   private:
+    struct Place {
+      const TensorImpl* tensor = nullptr;
+      Value* value = nullptr;
+    };
+    size_t first(const TensorImpl* t) const noexcept {
+      return (uintptr_t(t) >> 4) * 0x9E3779B97F4A7C15u >> 20 & (places_.size() - 1);
+    }
+    Place& place(const TensorImpl* t) noexcept;
+    std::vector<Place> places_ = std::vector<Place>(256);  // a power of two, at most half of them taken
+    size_t size_ = 0;
+  };
+  Known values_;
+  // Constants of the last calls, which the next ones use again while they stand in the same block.
+  struct Written {
+    Cell cell;
+    Value* value = nullptr;
+  };
+  Written written_[8];
+  size_t next_written_ = 0;
   std::unordered_map<TensorImpl*, std::vector<std::string>> paths_;
   std::unordered_map<std::string, Value*> modules_;
   std::unordered_map<const void*, std::vector<std::string>> objects_;
-  std::vector<torch::Tensor> kept_;  // an address means one tensor for as long as this lives
+  // What is known stays alive, so that an address means one tensor. One that only this list holds, memory and all, can
+  // never come again: it is forgotten, so that a recorded program needs no more memory than one that runs.
+  std::vector<torch::Tensor> kept_, attributes_;
+  size_t young_ = 0;        // from here on kept_ was not looked through yet
+  size_t next_look_ = 512;  // through all of it, when it has so many
+  void forget_dead();
   std::vector<std::pair<int64_t, Value*>> ints_;
   size_t left_ = 0;
   std::unordered_map<const Row*, Callee> callees_;
+  std::vector<Value*> room_;  // for the inputs of the next call
+  const Row* last_row_ = nullptr;
+  const Callee* last_callee_ = nullptr;
   TypePtr last_type_;  // of neighbouring results, which are often alike
   std::unique_ptr<Locator> locator_;
   Reads reads_;
