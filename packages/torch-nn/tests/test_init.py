@@ -37,6 +37,17 @@ def test_constants_and_simple_distributions():
     assert (x.min() >= -0.5) & (x.max() <= 1.0)
 
 
+@pytest.mark.parametrize(("mean", "side"), [(9.0, 1), (-9.0, -1)])
+def test_a_truncated_normal_far_from_its_mean_stays_near_the_end_of_the_interval(mean, side):
+    x = torch.empty(20000)
+    with pytest.warns(UserWarning, match="2 std"):
+        init.trunc_normal_(x, mean=mean)
+    # beyond 7 std the normal falls like exp(-7 d): the mean distance is about 1 / (7 + 1 / 7)
+    assert (2 - side * x).min() >= 0 and (2 - side * x).mean().item() == pytest.approx(1 / 7.26, rel=0.05)
+    with pytest.warns(UserWarning, match="2 std"):
+        assert (init.trunc_normal_(torch.empty(3), mean=side * 60.0) == 2 * side).all()
+
+
 @pytest.mark.parametrize(
     ("fill", "std"),
     [
