@@ -200,3 +200,9 @@ def test_a_scheduler_of_ones_own_asks_whether_it_is_within_a_step():
     with pytest.warns(UserWarning, match="please use `get_last_lr"):
         _warn_get_lr_called_within_step(scheduler)
     assert "scheduler.step()" in EPOCH_DEPRECATION_WARNING
+
+
+@pytest.mark.parametrize("kind", [torch.optim.lr_scheduler.LambdaLR, torch.optim.lr_scheduler.MultiplicativeLR])
+def test_a_schedule_by_functions_takes_functions(kind):
+    with pytest.raises(TypeError, match="lr_lambda should be a function, but got int"):
+        kind(torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0), 3)

@@ -400,3 +400,9 @@ def test_parameters_about_which_nothing_is_kept_have_no_state():
     heavy.step()
     assert plain.state_dict()["state"] == {}
     assert list(heavy.state_dict()["state"]) == [0] and list(heavy.state[p]) == ["momentum_buffer"]
+
+
+@pytest.mark.parametrize("other", ["foreach", "differentiable"])
+def test_one_step_for_all_tensors_has_one_form(other):
+    with pytest.raises(RuntimeError, match=f"`fused` and `{other}` cannot be `True` together"):
+        torch.optim.Adam([torch.zeros(1, requires_grad=True)], fused=True, **{other: True})

@@ -122,6 +122,8 @@ class Optimizer(Checked):
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                 f"{params.type()}; for a single tensor write [tensor]"
             )
+        if defaults.get("fused") and (other := next(filter(defaults.get, ("foreach", "differentiable")), None)):
+            raise RuntimeError(f"`fused` and `{other}` cannot be `True` together.")
         self.defaults = defaults
         self.state = collections.defaultdict(dict)
         self.param_groups = []
