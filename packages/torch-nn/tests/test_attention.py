@@ -25,6 +25,8 @@ def test_causal_biases_begin_at_either_corner():
     q, k, v = qkv(4, 4)
     upper = F.scaled_dot_product_attention(q, k, v, torch.ones(4, 4, dtype=torch.bool).tril())
     assert torch.allclose(F.scaled_dot_product_attention(q, k, v, is_causal=True), upper)
+    with pytest.raises(RuntimeError, match="Expected attn_mask dtype to be bool or float"):
+        F.scaled_dot_product_attention(q, k, v, torch.ones(4, 4, dtype=torch.int32))
 
 
 def test_flex_attention_is_attention_with_scores_of_ones_own():

@@ -45,6 +45,10 @@ def scaled_dot_product_attention(
             return handle_torch_function(
                 scaled_dot_product_attention, given, *given, attn_mask, dropout_p, is_causal, scale, enable_gqa
             )
+    if attn_mask is not None and attn_mask.dtype != torch.bool and not attn_mask.is_floating_point():
+        raise RuntimeError(
+            f"scaled_dot_product_attention: Expected attn_mask dtype to be bool or float, but got attn_mask.dtype: {attn_mask.dtype}"
+        )
     if is_causal and attn_mask is not None:
         raise RuntimeError("scaled_dot_product_attention: give attn_mask or is_causal, not both")
     if query.dim() < 2 or key.dim() < 2 or value.dim() < 2:

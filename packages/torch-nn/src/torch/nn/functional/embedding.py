@@ -174,7 +174,9 @@ def _bags(input, offsets, include_last_offset):
         offsets = offsets[:-1]
     count, n = offsets.shape[0], input.shape[0]
     if count and not ops._holds(offsets[0] == 0):
-        raise ValueError(f"embedding_bag: offsets[0] has to be 0, the first bag begins there; got {offsets[0].item()}")
+        raise RuntimeError(
+            f"embedding_bag: offsets[0] has to be 0, the first bag begins there; got {offsets[0].item()}"
+        )
     ends = torch.nn.functional.pad(offsets[1:], (0, 1), value=n)[:count]
     if not ops._holds((offsets <= ends) & (offsets <= n)):
         raise ValueError(f"embedding_bag: offsets must rise and not exceed input's length {n}, got {offsets.tolist()}")
