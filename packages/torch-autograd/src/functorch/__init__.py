@@ -1,5 +1,6 @@
 """``torch.func`` under the name that it had as a distribution of its own, with the functions of modules of that time."""
 
+from torch import _seams
 from torch._seams import need as _need
 from torch.func import functionalize, grad, grad_and_value, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
@@ -70,9 +71,4 @@ def combine_state_for_ensemble(models):
     return function, tuple(parameters.values()), tuple(buffers.values())
 
 
-def __getattr__(name):
-    if name == "make_fx":
-        from torch.fx.experimental.proxy_tensor import make_fx
-
-        return make_fx
-    raise AttributeError(f"module 'functorch' has no attribute {name!r}")
+__getattr__, __dir__ = _seams.later(globals(), names={"make_fx": "fx.experimental.proxy_tensor"}, base="torch")

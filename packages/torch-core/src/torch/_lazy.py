@@ -16,7 +16,8 @@ def later(
     namespace: dict[str, Any], modules: Iterable[str] = (), names: Mapping[str, str] | None = None, base: str = ""
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` for the module of these globals: its submodules ``modules`` are imported when they are
-    asked for, as are names out of submodules (``{name: submodule}``; of ``base``, where that is given), which are kept.
+    asked for, as are names out of submodules (``{name: submodule}``, or ``"submodule:name"`` where it has another name
+    there; of ``base``, where that is given), which are kept.
 
     >>> box = ModuleType("box")
     >>> box.__getattr__, box.__dir__ = later(vars(box), modules=["parser"], names={"HTMLParser": "parser"}, base="html")
@@ -29,11 +30,11 @@ def later(
     def __getattr__(name: str) -> Any:
         if name not in table:
             raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name, obj=sys.modules.get(module))
-        place = table[name]
+        place, _, there = (table[name] or "").partition(":")
         found = import_module(f"{base}.{place or name}")
-        if place is None:
+        if not place:
             return found
-        value = namespace[name] = getattr(found, name)
+        value = namespace[name] = getattr(found, there or name)
         return value
 
     def __dir__() -> list[str]:

@@ -10,8 +10,6 @@ tensor([3.])
 
 from __future__ import annotations
 
-import importlib
-
 from . import _C
 
 if not hasattr(
@@ -39,75 +37,66 @@ from ._C import _rows as rows
 from ._C import _storage_from_buffer as storage_from_buffer
 from ._C import _swap as swap
 from ._C import _tensor_over as tensor_over
+from ._lazy import later as later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:  # what type checkers see of the names below
-    from typing import Any
-
     from ._handles import RemovableHandle as RemovableHandle
-    from ._lazy import later as later
 
-#: name: (module, name there), imported when first asked for
+#: name: "module:name there", imported when first asked for
 LATER = {
     # --- the profiler: ranges are above ---
-    "start_profile": ("_cold", "start_profile"),
-    "stop_profile": ("_cold", "stop_profile"),
-    "note_calls": ("_cold", "note_calls"),
-    "take_notes": ("_cold", "take_notes"),
-    "set_hook": ("_cold", "set_hook"),
-    "flop_formulas": ("_flops", "formulas"),
+    "start_profile": "_cold:start_profile",
+    "stop_profile": "_cold:stop_profile",
+    "note_calls": "_cold:note_calls",
+    "take_notes": "_cold:take_notes",
+    "set_hook": "_cold:set_hook",
+    "flop_formulas": "_flops:formulas",
     # --- functions of Python under autocast ---
-    "in_float32": ("_operators.casting", "in_float32"),
-    "in_lower_precision": ("_operators.casting", "in_lower_precision"),
+    "in_float32": "_operators.casting:in_float32",
+    "in_lower_precision": "_operators.casting:in_lower_precision",
     # --- steps of optimizers for lists of tensors ---
-    "fused_sgd": ("_operators.fused", "_fused_sgd_"),
-    "fused_adam": ("_operators.fused", "_fused_adam_"),
-    "fused_adamw": ("_operators.fused", "_fused_adamw_"),
+    "fused_sgd": "_operators.fused:_fused_sgd_",
+    "fused_adam": "_operators.fused:_fused_adam_",
+    "fused_adamw": "_operators.fused:_fused_adamw_",
     # --- attention, of the plug-in for CUDA ---
-    "attention_on_cuda": ("_cuda.attention", "attend"),
+    "attention_on_cuda": "_cuda.attention:attend",
     # --- modes of __torch_dispatch__ ---
-    "modes": ("_dispatch", "modes"),
-    "push_mode": ("_dispatch", "push"),
-    "pop_mode": ("_dispatch", "pop"),
-    "without_modes": ("_dispatch", "without_modes"),
+    "modes": "_dispatch:modes",
+    "push_mode": "_dispatch:push",
+    "pop_mode": "_dispatch:pop",
+    "without_modes": "_dispatch:without_modes",
     # --- operators of programs ---
-    "around_registered": ("_registered", "around"),
-    "pull_registered": ("_registered", "pull"),
-    "OpOverloadPacket": ("_ops", "OpOverloadPacket"),
-    "Schema": ("_schemas", "Schema"),
-    "of_schema": ("_overloads", "of_schema"),
+    "around_registered": "_registered:around",
+    "pull_registered": "_registered:pull",
+    "OpOverloadPacket": "_ops:OpOverloadPacket",
+    "Schema": "_schemas:Schema",
+    "of_schema": "_overloads:of_schema",
     # --- parts, and what is missing ---
-    "need": ("_parts", "need"),
-    "require": ("_parts", "require"),
-    "missing": ("_parts", "missing"),
-    "install_command": ("_install", "command"),
-    "complete_package": ("_lazy", "complete"),
-    "later": ("_lazy", "later"),
-    "Checked": ("_typed", "Checked"),
-    "Spelled": ("_typed", "Spelled"),
-    "typed_arguments": ("_typed", "typed_arguments"),
+    "need": "_parts:need",
+    "require": "_parts:require",
+    "missing": "_parts:missing",
+    "install_command": "_install:command",
+    "complete_package": "_lazy:complete",
+    "Checked": "_typed:Checked",
+    "Spelled": "_typed:Spelled",
+    "typed_arguments": "_typed:typed_arguments",
     # --- hooks ---
-    "RemovableHandle": ("_handles", "RemovableHandle"),
-    "add_hook": ("_handles", "add_hook"),
+    "RemovableHandle": "_handles:RemovableHandle",
+    "add_hook": "_handles:add_hook",
     # --- tensors in files, and printing ---
-    "PickledStorage": ("_copying", "PickledStorage"),
-    "warn_of_hooks": ("_copying", "warn_of_hooks"),
-    "rebuilt_quantized": ("_quantized", "rebuilt"),
-    "print_wrappers": ("_printing", "wrappers"),
+    "PickledStorage": "_copying:PickledStorage",
+    "warn_of_hooks": "_copying:warn_of_hooks",
+    "rebuilt_quantized": "_quantized:rebuilt",
+    "print_wrappers": "_printing:wrappers",
 }
 
 __all__ = [
     "Registered", "UntypedStorage", "begin_range", "crc32c", "end_range", "from_handle", "handle", "is_casting",
-    "is_profiling", "no_torch_dispatch", "no_torch_function", "operator", "rows", "storage_from_buffer", "swap", "tensor_over",
+    "is_profiling", "later", "no_torch_dispatch", "no_torch_function", "operator", "rows", "storage_from_buffer", "swap", "tensor_over",
 ]  # fmt: skip
 
-
-def __getattr__(name: str) -> Any:
-    if name not in LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, there = LATER[name]
-    value = globals()[name] = getattr(importlib.import_module(f"torch.{module}"), there)
-    return value
+__getattr__, _ = later(globals(), names=LATER, base="torch")
 
 
 def __dir__() -> list[str]:

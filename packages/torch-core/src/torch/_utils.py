@@ -8,6 +8,7 @@ import warnings
 import torch  # by this name `torch._utils.torch.channels_last`, as PyTorch's pickles of protocol 4 say, is found
 
 from ._copying import rebuild, rebuild_compressed, rebuild_sparse, set_state
+from ._lazy import later
 
 
 def _rebuild_tensor(storage, storage_offset, size, stride):
@@ -85,12 +86,8 @@ def _unflatten_dense_tensors(flat, tensors):
     return tuple(part.view(tensor.shape) for part, tensor in zip(parts, tensors))
 
 
-def __getattr__(name):
-    if name in ("ExceptionWrapper", "KeyErrorMessage"):
-        from .utils.data import report
-
-        return getattr(report, name)
-    raise AttributeError(f"module 'torch._utils' has no attribute {name!r}")
+_REPORTS = dict.fromkeys(("ExceptionWrapper", "KeyErrorMessage"), "utils.data.report")
+__getattr__, __dir__ = later(globals(), names=_REPORTS, base="torch")
 
 
 def _element_size(dtype):

@@ -1,6 +1,7 @@
 """Names of ``torch._dynamo`` that programs import, while there is no compiler."""
 
 from torch import compiler
+from torch._lazy import later
 from torch.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
 
 from . import config, exc
@@ -27,17 +28,9 @@ def export(f, *args, **kwargs):
     raise NotImplementedError(f"torch._dynamo.export: {compiler.NO_COMPILER}")
 
 
-def __getattr__(name):
-    if name == "OptimizedModule":
-        from .eval_frame import OptimizedModule
-
-        globals()[name] = OptimizedModule
-        return OptimizedModule
-    if name in ("eval_frame", "utils", "_trace_wrapped_higher_order_op"):
-        from importlib import import_module
-
-        return import_module(f"torch._dynamo.{name}")
-    raise AttributeError(f"module 'torch._dynamo' has no attribute {name!r}")
+__getattr__, __dir__ = later(
+    globals(), ["_trace_wrapped_higher_order_op", "eval_frame", "utils"], {"OptimizedModule": "eval_frame"}
+)
 
 
 __all__ = [

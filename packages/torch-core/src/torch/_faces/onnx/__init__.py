@@ -3,7 +3,8 @@ their symbols here at import.
 """
 
 import enum
-from importlib import import_module
+
+from torch._lazy import later
 
 from . import errors
 from .errors import OnnxExporterError
@@ -34,6 +35,21 @@ def absent() -> str:
     if _install.is_strangers("torch-onnx"):
         return f"{where}; {_install.stranger('torch-onnx')}"
     return f"{where}, which is not installed: {_install.command('torch-onnx')}"
+
+
+def refusals(module):
+    """``__getattr__`` of a module whose functions write operators: libraries name them at import, a call is refused."""
+
+    def __getattr__(name):
+        if name.startswith("__"):
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+        def refuse(*args, **kwargs):
+            raise NotImplementedError(f"{module}.{name}: {absent()}")
+
+        return refuse
+
+    return __getattr__
 
 
 class ONNXProgram:
@@ -86,7 +102,5 @@ def select_model_mode_for_export(model, mode):
     return block()
 
 
-def __getattr__(name):
-    if name in ("operators", "symbolic_helper", "utils") or name.startswith("symbolic_opset"):
-        return import_module(f"torch.onnx.{name}")
-    raise AttributeError(f"module 'torch.onnx' has no attribute {name!r}")
+_OPSETS = [f"symbolic_opset{version}" for version in range(9, 19)]
+__getattr__, __dir__ = later(globals(), ["operators", "symbolic_helper", "utils", *_OPSETS])

@@ -1,6 +1,6 @@
 """What functions that write an operator as ONNX are made with; libraries decorate theirs at import."""
 
-from . import TensorProtoDataType, absent
+from . import TensorProtoDataType, refusals
 
 #: scalar types by the names of 2018
 cast_pytorch_to_onnx = {
@@ -34,11 +34,4 @@ def quantized_args(*arg_q_descriptors, scale=None, zero_point=None, quantize_out
     return lambda function: function
 
 
-def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(name)
-
-    def refuse(*args, **kwargs):
-        raise NotImplementedError(f"torch.onnx.symbolic_helper.{name}: {absent()}")
-
-    return refuse
+__getattr__ = refusals("torch.onnx.symbolic_helper")

@@ -1,13 +1,5 @@
 """How operators are written in version 11 of ONNX's operators: not yet. Libraries name these functions at import."""
 
-from . import absent
+from . import refusals
 
-
-def __getattr__(name):
-    if name.startswith("__"):
-        raise AttributeError(name)
-
-    def refuse(*args, **kwargs):
-        raise NotImplementedError(f"torch.onnx.symbolic_opset11.{name}: {absent()}")
-
-    return refuse
+__getattr__ = refusals("torch.onnx.symbolic_opset11")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from torch._lazy import later
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -67,9 +69,5 @@ def kldivloss_reference(input: Tensor, target: Tensor, reduction: str = "mean", 
     return losses.sum() / input.shape[0] if reduction == "batchmean" else reduced(losses, reduction)
 
 
-def __getattr__(name: str) -> Any:
-    if name in ("criterion_tests", "get_new_module_tests", "module_tests", "new_module_tests"):
-        from torch.testing._internal import _module_tables
-
-        return getattr(_module_tables, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_TABLES = ("criterion_tests", "get_new_module_tests", "module_tests", "new_module_tests")
+__getattr__, __dir__ = later(globals(), names=dict.fromkeys(_TABLES, "_module_tables"), base="torch.testing._internal")
