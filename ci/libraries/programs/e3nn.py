@@ -6,6 +6,7 @@ from e3nn import nn as e3
 from e3nn import o3
 
 DISTRIBUTIONS = ("e3nn",)
+TOLERANCE = 2e-3  # activations are scaled by a mean over a million random numbers, which are others here
 
 
 def spherical_harmonics():

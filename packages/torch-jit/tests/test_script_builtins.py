@@ -1,5 +1,6 @@
 """Builtins of Python and functions of torch that scripts call: they give what they give in Python."""
 
+import io
 import math
 from typing import Dict, List, Optional  # noqa: UP035
 
@@ -206,3 +207,40 @@ def test_bools_are_ints_and_floats_to_a_program():
         return i + 1, x + 0.5
 
     assert torch.jit.script(f)(True, True) == (2, 1.5)
+
+
+def _second_derivative(x: torch.Tensor, v: torch.Tensor):
+    (slope,) = torch.autograd.grad([(x**3).sum()], [x], create_graph=True)
+    assert slope is not None
+    along: list[torch.Tensor | None] | None = [v]
+    return torch.autograd.grad([slope], [x], along)[0]
+
+
+def _of_one_tensor(x: torch.Tensor, unused: torch.Tensor):
+    torch.autograd.backward([(x * x).sum()])
+    return torch.autograd.grad((x * x).sum(), [x, unused], allow_unused=True), x.grad
+
+
+def test_scripts_differentiate():
+    x, other = torch.tensor([1.0, 2.0], requires_grad=True), torch.ones(1, requires_grad=True)
+    scripted = torch.jit.script(_second_derivative)
+    file = io.BytesIO()
+    torch.jit.save(scripted, file)
+    for each in (scripted, torch.jit.load(io.BytesIO(file.getvalue()))):
+        assert each(x, torch.tensor([1.0, 10.0])).tolist() == [6, 120]
+    (slope, nothing), kept = torch.jit.script(_of_one_tensor)(x, other)
+    assert slope.tolist() == [2, 4] == kept.tolist() and nothing is None
+    with pytest.raises(RuntimeError, match="torch.autograd.grad.*Keyword argument only unknown"):
+
+        @torch.jit.script
+        def wrong(x: torch.Tensor):
+            return torch.autograd.grad([x.sum()], [x], only=True)
+
+
+def _counted(places: Tensor, n: int):
+    return torch.sparse_coo_tensor(places, torch.ones_like(places[0]), torch.Size([n, n])).to_dense()
+
+
+def test_a_sparse_tensor_of_a_script_is_a_tensor():
+    places = torch.tensor([[0, 1, 1], [1, 1, 1]])
+    assert torch.jit.script(_counted)(places, 2).tolist() == [[0, 1], [0, 2]]

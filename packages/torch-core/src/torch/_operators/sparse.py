@@ -28,7 +28,7 @@ def sparse_coo_tensor(
     requires_grad: bool = False,
     check_invariants: Any = None,
     is_coalesced: Any = None,
-) -> Any:
+) -> Tensor:
     """A sparse tensor with ``values[k]`` at the place ``indices[:, k]``; equal places add up.
 
     indices: (sparse_dim, nnz); values: (nnz, *rest), or a number for one element; ``size`` has sparse_dim + len(rest) numbers and is as small as the

@@ -144,6 +144,31 @@ def requires_grad_(self, requires_grad=True):
     return self.requires_grad_(requires_grad)
 
 
+def _autograd_grad(
+    outputs: list[Tensor],
+    inputs: list[Tensor],
+    grad_outputs: list[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+) -> list[Tensor | None]:
+    return list(
+        torch.autograd.grad(outputs, inputs, grad_outputs, retain_graph, create_graph, allow_unused=allow_unused)
+    )
+
+
+def _autograd_backward(
+    tensors: list[Tensor],
+    grad_tensors: list[Tensor | None] | None = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+) -> None:
+    torch.autograd.backward(tensors, grad_tensors, retain_graph, create_graph)
+
+
+_table["autograd.grad"], _table["autograd.backward"] = _autograd_grad, _autograd_backward
+
+
 # --- dropout ---
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import inspect
 
 import torch
 import torch.nn.functional as F
 
-from . import operators
+from .. import _ir as ir
+from . import operators, types
 from .library import handles
 from .values import Static, TupleOf
 
@@ -41,6 +43,32 @@ def _bound(emitter, fn, args, kwargs):
 
 def _operator(emitter, name, *items):
     return emitter.python_operator(name, operators.operator(name), list(items), {})
+
+
+def _of_tape(name):
+    """``torch.autograd.grad`` and ``backward``, with PyTorch's parameters of scripts: lists of tensors, or a single one."""
+    fn = operators.operator(f"autograd.{name}")
+    signature = inspect.signature(fn)
+    wanted = [types.from_annotation(each.annotation, operators._SOURCE) for each in signature.parameters.values()]
+
+    def handler(emitter, *args, **kwargs):
+        items = emitter.bind(signature, list(args), kwargs, f"torch.autograd.{name}")
+        values = []
+        for item, type in zip(items.values(), wanted):
+            inner = type.getElementType() if types.is_optional(type) else type
+            if inner.kind() == "ListType" and emitter.type_of(item) == types.TENSOR:
+                item = emitter.list_of([emitter.value(item)], inner)
+            elif inner.kind() == "ListType" and emitter.type_of(item) == ir.ListType(types.TENSOR):
+                type = None  # no tensor of it is None
+            values.append(emitter.value(item, type))
+        return emitter.python_operator(f"autograd.{name}", fn, values, {})
+
+    return handler
+
+
+if importlib.util.find_spec("torch.autograd") is not None:
+    for _name in ("grad", "backward"):
+        handles(_named("torch.autograd", _name))(_of_tape(_name))
 
 
 def _same(name, *parameters):

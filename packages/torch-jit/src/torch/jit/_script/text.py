@@ -84,6 +84,8 @@ class TextEmitter(Emitter):
             if value.space == "" and name in ("prim", "aten", "quantized"):
                 return Static(Operators(name))
             return Static(Operator(value.space, name))
+        if isinstance(value, Operator) and value.name == "autograd":
+            return Static(Operator(value.space, f"autograd.{name}"))
         if isinstance(value, Constants):
             try:
                 return self.constant(value.values[int(name[1:])])
