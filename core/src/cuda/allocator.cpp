@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cuda/foreign_memory.h"
 #include "torch/core/error.h"
 
 namespace torch::cuda {
@@ -434,10 +435,30 @@ std::vector<SegmentInfo> Cache::snapshot() {
   return all;
 }
 
-void* allocate(size_t nbytes, int device, cudaStream_t stream) { return cache().allocate(nbytes, device, stream); }
-void release(void* data) { cache().release(data); }
-int device_of(const void* data) { return cache().device_of(data); }
-void record_stream(void* data, const Stream& stream) { cache().record_stream(data, stream); }
+void* allocate(size_t nbytes, int device, cudaStream_t stream) {
+  if (TORCH_UNLIKELY(is_foreign())) return foreign_allocate(nbytes, device, stream);
+  return cache().allocate(nbytes, device, stream);
+}
+void release(void* data) {
+  if (TORCH_UNLIKELY(is_foreign())) return foreign_release(data);
+  cache().release(data);
+}
+int device_of(const void* data) {
+  return TORCH_UNLIKELY(is_foreign()) ? foreign_device_of(data) : cache().device_of(data);
+}
+void record_stream(void* data, const Stream& stream) {
+  if (TORCH_UNLIKELY(is_foreign())) return foreign_record_stream(data, stream);
+  cache().record_stream(data, stream);
+}
+void use_allocator(const ForeignAllocator& allocator) {
+  bool used = is_foreign();
+  for (int d = 0; d < device_count(); ++d)
+    cache().with(d, [&](Device& device) { used = used || device.stats.allocation.all.allocated > 0; });
+  TORCH_CHECK(!used,
+              "change_current_allocator: Can't swap an already initialized allocator: memory was given out that "
+              "another one could not free; call it before the first tensor of CUDA is made");
+  set_foreign(allocator);
+}
 void empty_cache() { cache().empty(); }
 MemoryStats memory_stats(int device) {
   return cache().with(device, [](Device& d) { return d.stats; });

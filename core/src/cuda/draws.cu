@@ -1,4 +1,5 @@
 // Draws that take more than a formula (kernels/draws.h), and indices by weight.
+#include "cuda/drawing.h"
 #include "cuda/each.h"
 #include "cuda/fault.h"
 #include "cuda/scan.h"
@@ -26,59 +27,66 @@ Complaint complaint(const char* op, const char* text, const Tensor& t) {
   return {op, text, fault_record(t.device().index)};
 }
 
+// Four words for each of the numbers, as the CPU reserves them.
+Drawing drawing_for(const RandomStream& stream, const Tensor& numbers) {
+  const uint64_t words = uint64_t(numbers.numel()) * 4;
+  return drawing_of(stream, numbers.device().index, (words + kWordsPerGroup - 1) / kWordsPerGroup);
+}
+
 struct Poisson {
-  RandomStream stream;
+  Drawing drawing;
   double* x;
   Complaint bad;
   __device__ void operator()(int64_t i) const {
     const double rate = x[i];
     if (!(rate >= 0 && rate < 1e18)) return bad.say(rate);
-    x[i] = poisson_number(rate, Uniforms(stream, uint64_t(i)));
+    x[i] = poisson_number(rate, Uniforms(begin_of(drawing), uint64_t(i)));
   }
 };
 void poisson(RandomStream stream, const Tensor& rates) {
   launch_each("poisson", rates.data(), rates.numel(),
-              Poisson{stream, rates.data<double>(), complaint("poisson", "expected rates >= 0, got ", rates)});
+              Poisson{drawing_for(stream, rates), rates.data<double>(),
+                      complaint("poisson", "expected rates >= 0, got ", rates)});
 }
 
 struct Binomial {
-  RandomStream stream;
+  Drawing drawing;
   double* n;
   const double* p;
   Complaint bad_count, bad_chance;
   __device__ void operator()(int64_t i) const {
     if (n[i] < 0 || n[i] > 0x1p53) return bad_count.say(n[i]);
     if (p[i] < 0 || p[i] > 1) return bad_chance.say(p[i]);
-    n[i] = binomial_number(n[i], p[i], Uniforms(stream, uint64_t(i)));
+    n[i] = binomial_number(n[i], p[i], Uniforms(begin_of(drawing), uint64_t(i)));
   }
 };
 void binomial(RandomStream stream, const Tensor& counts, const Tensor& probs) {
   launch_each("binomial", counts.data(), counts.numel(),
-              Binomial{stream, counts.data<double>(), probs.data<double>(),
+              Binomial{drawing_for(stream, counts), counts.data<double>(), probs.data<double>(),
                        complaint("binomial", "expected counts from 0 to 2**53, got ", counts),
                        complaint("binomial", "expected probabilities from 0 to 1, got ", counts)});
 }
 
 struct Gamma {
-  RandomStream stream;
+  Drawing drawing;
   double smallest;
   double* x;
   Complaint bad;
   __device__ void operator()(int64_t i) const {
     if (x[i] < 0) return bad.say(x[i]);
-    const double drawn = std::exp(log_gamma_number(x[i], Uniforms(stream, uint64_t(i))));
+    const double drawn = std::exp(log_gamma_number(x[i], Uniforms(begin_of(drawing), uint64_t(i))));
     x[i] = drawn < smallest ? smallest : drawn;  // NaN stays
   }
 };
 void gamma(RandomStream stream, double smallest, const Tensor& x) {
-  launch_each(
-      "_standard_gamma", x.data(), x.numel(),
-      Gamma{stream, smallest, x.data<double>(), complaint("_standard_gamma", "expected concentrations >= 0, got ", x)});
+  launch_each("_standard_gamma", x.data(), x.numel(),
+              Gamma{drawing_for(stream, x), smallest, x.data<double>(),
+                    complaint("_standard_gamma", "expected concentrations >= 0, got ", x)});
 }
 
 // The logarithms first, by as many threads as there are numbers; then a thread for each row.
 struct LogGamma {
-  RandomStream stream;
+  Drawing drawing;
   double* x;
   Complaint bad;
   __device__ void operator()(int64_t i) const {
@@ -87,7 +95,7 @@ struct LogGamma {
       x[i] = kNan;
       return;
     }
-    x[i] = log_gamma_number(x[i], Uniforms(stream, uint64_t(i)));
+    x[i] = log_gamma_number(x[i], Uniforms(begin_of(drawing), uint64_t(i)));
   }
 };
 struct Shares {
@@ -108,7 +116,8 @@ struct Shares {
 void dirichlet(RandomStream stream, double smallest, int64_t count, const Tensor& x) {
   constexpr const char* kOp = "_sample_dirichlet";
   launch_each(kOp, x.data(), x.numel(),
-              LogGamma{stream, x.data<double>(), complaint(kOp, "expected finite concentrations >= 0, got ", x)});
+              LogGamma{drawing_for(stream, x), x.data<double>(),
+                       complaint(kOp, "expected finite concentrations >= 0, got ", x)});
   launch_each(kOp, x.data(), x.numel() / count, Shares{smallest, count, x.data<double>()});
 }
 

@@ -2,8 +2,8 @@
 // whose four words are four numbers of 32 bits, or two of 64.
 #include "cpu/random_kernels.h"
 #include "cuda/allocator.h"
+#include "cuda/drawing.h"
 #include "cuda/geometry.h"
-#include "cuda/graph.h"
 #include "cuda/kernel.h"
 #include "cuda/tables.h"
 #include "cuda/values.h"
@@ -17,11 +17,6 @@ namespace {
 // A group of 8 counters gives 32 words in this order: the first two of each counter, then the other two of each.
 template <class W>
 constexpr int64_t kHalfGroup = sizeof(W) == 4 ? 16 : 8;
-
-__device__ __forceinline__ RandomStream begin_of(const Drawing& drawing) {
-  if (!drawing.start) return drawing.stream;
-  return {drawing.start->seed, drawing.start->position + drawing.stream.position};
-}
 
 // draw(first, second, at): what is at `at`, and what is half a group later.
 template <class W, class Draw>

@@ -132,6 +132,12 @@ OutCall::OutCall(const Row& row, const Value* arguments, ArrayRef<Tensor> outs) 
     arguments_[dtype].i = int64_t(outs[0].dtype());
     arguments_[dtype].present = true;
   }
+  const int device = place_of(schema, Kind::Device);
+  if (device >= 0 && !arguments_[device].present) {
+    arguments_[device].i = int64_t(outs[0].device().type);
+    arguments_[device].size = outs[0].device().index;
+    arguments_[device].present = true;
+  }
   for (const Tensor& out : outs) check_no_overlap(row, arguments_, out);
   for (size_t i = 0; i < outs.size(); ++i)
     if (may_write_directly(row, arguments_, outs[i])) direct_[i] = outs[i];

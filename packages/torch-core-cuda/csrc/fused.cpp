@@ -1,9 +1,10 @@
-// What stands for several operators: steps of optimizers over many tensors, attention. Arguments are checked here,
-// once.
+// What stands for several operators: steps of optimizers over many tensors, attention, steps of recurrent layers.
+// Arguments are checked here, once.
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
 #include "cuda/attention.h"
+#include "cuda/cells.h"
 #include "cuda/runtime.h"
 #include "cuda/steps.h"
 #include "iterate/dense.h"
@@ -174,6 +175,57 @@ py::tuple attention_backward(const Tensor& grad, const Tensor& q, const Tensor& 
   return py::make_tuple(grad_q, grad_k, grad_v);
 }
 
+// --- steps of recurrent layers ---
+
+// (n, columns) of a dtype, whose columns lie beside each other.
+void check_rows(const char* op, const char* what, const Tensor& t, const Tensor& like, int64_t columns) {
+  TORCH_CHECK(t.has_memory() && t.dim() == 2 && t.size(0) == like.size(0) && t.size(1) == columns &&
+                  t.dtype() == like.dtype() && t.device() == like.device() && (t.stride(1) == 1 || columns <= 1),
+              op, ": ", what, " must be ", like.dtype(), " of shape (", like.size(0), ", ", columns, ") on ",
+              like.device(), ", row by row, got ", t, " on ", t.device());
+}
+void check_state(const char* op, const Tensor& state) {
+  TORCH_CHECK(state.has_memory() && state.dim() == 2 && state.device().type == torch::DeviceType::CUDA &&
+                  is_computed(state.dtype()),
+              op, ": the state must be floating point of shape (batch, size) on CUDA, got ", state, " on ",
+              state.device());
+  check_rows(op, "the state", state, state, state.size(1));
+}
+
+py::tuple lstm_cell(const Tensor& x, const Tensor& h, const Tensor& c) {
+  check_state("lstm_cell", c);
+  check_rows("lstm_cell", "gates of the input", x, c, 4 * c.size(1));
+  check_rows("lstm_cell", "gates of the state", h, c, 4 * c.size(1));
+  LstmStep to = lstm_step(x, h, c);
+  return py::make_tuple(to.h, to.c, to.acted);
+}
+py::tuple lstm_cell_backward(const std::optional<Tensor>& grad_h, const std::optional<Tensor>& grad_c,
+                             const Tensor& acted, const Tensor& c, const Tensor& new_c) {
+  const char* const op = "lstm_cell_backward";
+  check_state(op, c);
+  check_rows(op, "acted", acted, c, 4 * c.size(1));
+  check_rows(op, "the new state", new_c, c, c.size(1));
+  for (const auto* g : {&grad_h, &grad_c})
+    if (*g) check_rows(op, "a gradient", **g, c, c.size(1));
+  LstmGradient to = lstm_step_backward(grad_h.value_or(Tensor()), grad_c.value_or(Tensor()), acted, c, new_c);
+  return py::make_tuple(to.gates, to.c);
+}
+py::tuple gru_cell(const Tensor& x, const Tensor& h, const Tensor& before) {
+  check_state("gru_cell", before);
+  check_rows("gru_cell", "gates of the input", x, before, 3 * before.size(1));
+  check_rows("gru_cell", "gates of the state", h, before, 3 * before.size(1));
+  GruStep to = gru_step(x, h, before);
+  return py::make_tuple(to.h, to.acted);
+}
+py::tuple gru_cell_backward(const Tensor& grad, const Tensor& acted, const Tensor& before) {
+  const char* const op = "gru_cell_backward";
+  check_state(op, before);
+  check_rows(op, "acted", acted, before, 4 * before.size(1));
+  check_rows(op, "the gradient", grad, before, before.size(1));
+  GruGradient to = gru_step_backward(grad, acted, before);
+  return py::make_tuple(to.x, to.h, to.before);
+}
+
 }  // namespace
 
 void add_fused(py::module_& m) {
@@ -194,4 +246,8 @@ void add_fused(py::module_& m) {
   });
   m.def("attention", attention);
   m.def("attention_backward", attention_backward);
+  m.def("lstm_cell", lstm_cell);
+  m.def("lstm_cell_backward", lstm_cell_backward);
+  m.def("gru_cell", gru_cell);
+  m.def("gru_cell_backward", gru_cell_backward);
 }

@@ -8,6 +8,7 @@
 #include "cuda/index_call.h"
 #include "cuda/pinned.h"
 #include "cuda/runtime.h"
+#include "cuda/sleep.h"
 #include "cuda/tables.h"
 #include "torch/core/backend.h"
 #include "torch/core/error.h"
@@ -218,6 +219,7 @@ void add_pinned(py::module_& m) {
 
 void add_streams(py::module_& m) {
   m.def("stream_of_pool", [](int device, int priority) { return as_tuple(stream_of_pool(device, priority)); });
+  m.def("sleep", [](int64_t clocks) { sleep(current_stream(current_device()), clocks); }, Free());
   m.def("current_stream", [](int device) {
     check_device(device);
     return as_tuple(current_stream(device));

@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "cuda/allocator.h"
+#include "cuda/foreign_allocator.h"
 #include "cuda/graph.h"
 #include "cuda/runtime.h"
 
@@ -82,6 +83,12 @@ void remember(const char* action, const void* address, size_t size, int device, 
 
 void add_pools(py::module_& m) {
   m.def("snapshot", snapshot);
+  m.def("use_allocator", [](uintptr_t allocate, uintptr_t free) {
+    ForeignAllocator a;
+    a.allocate = reinterpret_cast<decltype(a.allocate)>(allocate);
+    a.free = reinterpret_cast<decltype(a.free)>(free);
+    use_allocator(a);
+  });
   m.def("new_pool", [](bool of_user) { return as_pair(new_pool(of_user)); });
   m.def("retain_pool", [](int device, std::pair<uint64_t, uint64_t> id) { retain_pool(device, pool_of(id)); });
   m.def("release_pool", [](int device, std::pair<uint64_t, uint64_t> id) { release_pool(device, pool_of(id)); });

@@ -50,6 +50,35 @@ def test_draws_of_a_graph_are_those_that_the_generator_would_give():
         torch.rand(3, device="cuda", generator=generator)
 
 
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda x: torch.poisson(x),
+        lambda x: torch.binomial(x, torch.full_like(x, 0.3)),
+        lambda x: torch._C._operator("_standard_gamma")(x),
+        lambda x: torch._C._operator("_sample_dirichlet")(x.reshape(2, -1)),
+    ],
+    ids=["poisson", "binomial", "gamma", "dirichlet"],
+)
+def test_draws_by_parameters_go_on_with_the_generator(draw):
+    x = torch.full((34,), 20.0, device="cuda")
+    torch.manual_seed(5)
+    graph = cuda.CUDAGraph()
+    with cuda.graph(graph):
+        torch.rand(3, device="cuda")
+        y = draw(x) * 1
+    found = []
+    for _ in range(2):
+        graph.replay()
+        found.append(y.tolist())
+    after = torch.rand(2, device="cuda").tolist()
+    torch.manual_seed(5)
+    for known in found:
+        torch.rand(3, device="cuda")
+        assert draw(x).tolist() == known
+    assert found[0] != found[1] and after == torch.rand(2, device="cuda").tolist()
+
+
 @pytest.mark.parametrize("n", [1, 7, 33, 100])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_all_draws_of_a_graph_are_new_at_each_launch(n, dtype):

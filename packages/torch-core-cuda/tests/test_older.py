@@ -68,3 +68,33 @@ def test_a_scaler_reads_one_number_in_a_step():
         "lazy",
     ).splitlines()
     assert said == ["1 False 4.0", "1 True 2.0", "1 False 2.0"]
+
+
+def test_out_says_where_a_factory_computes():
+    def out(dtype=torch.float32):
+        return torch.empty(0, dtype=dtype, device="cuda")
+
+    calls = {"zeros": (3,), "ones": (3,), "full": ((3,), 2.0), "eye": (3,), "arange": (0, 5), "range": (0, 5), "linspace": (0, 1, 5), "logspace": (0, 1, 5)}  # fmt: skip
+    for name, args in calls.items():
+        found = getattr(torch, name)(*args, out=out())
+        assert found.is_cuda and torch.allclose(found.cpu(), getattr(torch, name)(*args).float()), name
+    for name, args in {"rand": (3,), "randn": (3,), "empty": (3,), "normal": (0.0, 1.0, (3,))}.items():
+        assert getattr(torch, name)(*args, out=out()).is_cuda
+    assert torch.randperm(5, out=out(torch.int64)).sort()[0].tolist() == [0, 1, 2, 3, 4]
+    with pytest.raises(RuntimeError, match="Expected out tensor to be on cpu"):
+        torch.zeros(3, out=out(), device="cpu")
+
+
+def test_a_stream_that_is_kept_busy_is_waited_for():
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    start.record()
+    torch.cuda._sleep(2_000_000)
+    end.record()
+    end.synchronize()
+    assert start.elapsed_time(end) > 0
+
+
+def test_cuda_refuses_devices_that_are_none():
+    for device in ("cpu", torch.device("meta")):
+        with pytest.raises(RuntimeError, match="Invalid device, must be cuda device, got"):
+            torch.ones(2).cuda(device)

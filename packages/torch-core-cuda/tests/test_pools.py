@@ -2,9 +2,12 @@
 
 import gc
 import pickle
+import shutil
+import subprocess
 
 import pytest
 import torch
+from test_devices import run
 from torch import cuda
 from torch._cuda import _native
 
@@ -65,9 +68,9 @@ def test_a_pool_keeps_its_allocations_apart():
 
 
 def test_what_does_not_exist_says_what_does():
-    with pytest.raises(NotImplementedError, match=r"torch.cuda.MemPool\(\) keeps allocations apart"):
+    with pytest.raises(OSError, match="alloc.so"):
         cuda.CUDAPluggableAllocator("alloc.so", "alloc", "free")
-    with pytest.raises(NotImplementedError, match="CUDAPluggableAllocator"):
+    with pytest.raises(TypeError, match="expected a CUDAPluggableAllocator, got NoneType"):
         cuda.memory.change_current_allocator(None)
     with pytest.raises(TypeError, match="expected a torch.cuda.MemPool, got int"):
         cuda.use_mem_pool(3)
@@ -103,3 +106,78 @@ def test_waits_are_told_of_on_request():
     finally:
         cuda.set_sync_debug_mode(0)
     assert x.sum().item() == 3
+
+
+ALLOCATOR = r"""
+#include <stddef.h>
+#include <sys/types.h>
+static long held, most;
+static int (*of_cuda)(void**, size_t);
+static int (*to_cuda)(void*);
+extern "C" void begin(int (*take)(void**, size_t), int (*give)(void*)) { of_cuda = take, to_cuda = give; }
+extern "C" void* take(ssize_t size, int device, void* stream) {
+  held += size;
+  if (held > most) most = held;
+  void* data = nullptr;
+  return size > 1 << 20 || of_cuda(&data, size_t(size)) ? nullptr : data;
+}
+extern "C" void give(void* data, ssize_t size, int device, void* stream) { held -= size; to_cuda(data); }
+extern "C" long held_now() { return held; }
+extern "C" long held_most() { return most; }
+"""
+
+
+def test_a_library_of_the_program_gives_all_memory(tmp_path):
+    compiler = shutil.which("g++") or shutil.which("c++")
+    if compiler is None:
+        pytest.skip("there is no C++ compiler")
+    (tmp_path / "allocator.cpp").write_text(ALLOCATOR)
+    library = tmp_path / "allocator.so"
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, tmp_path / "allocator.cpp"], check=True)
+    said = run(
+        f"""
+        import ctypes, os, torch
+        library, cuda = ctypes.CDLL({str(library)!r}), ctypes.CDLL(os.environ["TORCH_CUDA_HOST_FORM"])
+        library.begin(cuda.cudaMalloc, cuda.cudaFree)
+        own = torch.cuda.memory.CUDAPluggableAllocator({str(library)!r}, "take", "give")
+        try:
+            torch.cuda.CUDAPluggableAllocator({str(library)!r}, "nothing", "give")
+        except AttributeError as error:
+            print("nothing" in str(error))
+        torch.cuda.memory.change_current_allocator(own)
+        x = torch.ones(1000, device="cuda")
+        s = torch.cuda.Stream()
+        with torch.cuda.stream(s):
+            y = x @ x
+        x.record_stream(s)
+        print(library.held_now(), y.item(), torch.sort(x)[0].sum().item(), torch.cuda.memory_allocated())
+        del x, y
+        print(library.held_now(), library.held_most() > 4000)
+        try:
+            torch.ones(1 << 20, device="cuda")
+        except torch.OutOfMemoryError as error:
+            print(error)
+        try:
+            torch.cuda.memory.change_current_allocator(own)
+        except RuntimeError as error:
+            print(error)
+        """
+    ).splitlines()
+    assert said[0] == "True" and said[1] == "4004 1000.0 1000.0 0" and said[2] == "0 True"
+    assert said[3].startswith("CUDA out of memory. Tried to allocate 4194304 bytes on cuda:0")
+    assert "Can't swap an already initialized allocator" in said[4]
+
+
+def test_an_allocator_comes_before_the_first_tensor():
+    said = run(
+        """
+        import torch
+        torch.ones(1, device="cuda")
+        own = torch.cuda.CUDAPluggableAllocator("libc.so.6", "malloc", "free")
+        try:
+            torch.cuda.memory.change_current_allocator(own)
+        except RuntimeError as error:
+            print(error)
+        """
+    )
+    assert "call it before the first tensor of CUDA is made" in said

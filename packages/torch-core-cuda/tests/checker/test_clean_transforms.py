@@ -69,6 +69,15 @@ def attention():
     return found
 
 
+def cells():
+    native = torch._cuda._native
+    gates, state = (torch.linspace(-1, 1, 3 * n, device="cuda").reshape(3, n) for n in (400, 100))
+    h, c, acted = native.lstm_cell(gates, gates, state)
+    new, own = native.gru_cell(gates[:, :300], gates[:, :300], state)
+    derivatives = [*native.lstm_cell_backward(h, None, acted, state, c), *native.gru_cell_backward(new, own, state)]
+    return [h, c, new, *derivatives]
+
+
 def functions():
     z, x = torch.complex(X, -X).cuda() / 100, X.cuda() / 100
     names = ("exp", "log", "sqrt", "sin", "tanh", "asin", "atan", "acosh", "abs", "angle", "sgn")
@@ -120,7 +129,20 @@ def pinned():
 @pytest.mark.parametrize("order", [0, 5])
 @pytest.mark.parametrize(
     "family",
-    [transforms, draws, sparse, bytes_with_scales, steps, attention, functions, selections, one_order, joins, pinned],
+    [
+        transforms,
+        draws,
+        sparse,
+        bytes_with_scales,
+        steps,
+        attention,
+        cells,
+        functions,
+        selections,
+        one_order,
+        joins,
+        pinned,
+    ],
     ids=lambda f: f.__name__,
 )
 def test_a_family_is_clean(family, order):

@@ -59,8 +59,10 @@ LATER = {
     "fused_sgd": "_operators.fused:_fused_sgd_",
     "fused_adam": "_operators.fused:_fused_adam_",
     "fused_adamw": "_operators.fused:_fused_adamw_",
-    # --- attention, of the plug-in for CUDA ---
+    # --- attention and steps of recurrent layers, of the plug-in for CUDA ---
     "attention_on_cuda": "_cuda.attention:attend",
+    "lstm_step_on_cuda": "_cuda.cells:lstm_step",
+    "gru_step_on_cuda": "_cuda.cells:gru_step",
     # --- modes of __torch_dispatch__ ---
     "modes": "_dispatch:modes",
     "push_mode": "_dispatch:push",

@@ -249,6 +249,8 @@ def _cuda(self, device=None, non_blocking=False, memory_format=None):
     >>> if torch.cuda.is_available():
     ...     x = torch.ones(2).cuda()
     """
+    if device is not None and not isinstance(device, int) and _C.device(device).type != "cuda":
+        raise RuntimeError(f"cuda: Invalid device, must be cuda device, got {device}; to() moves a tensor anywhere")
     try:
         return self.to("cuda" if device is None else device, non_blocking=non_blocking)
     except NotImplementedError as error:

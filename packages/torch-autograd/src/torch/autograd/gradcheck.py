@@ -114,7 +114,7 @@ def gradgradcheck(
         generator.manual_seed(0)
         outputs = _tensors(func(*inputs))
         grad_outputs = tuple(
-            torch.randn(o.shape, dtype=o.dtype, generator=generator).requires_grad_()
+            torch.randn(o.shape, dtype=o.dtype, generator=generator).to(o.device).requires_grad_()
             for o in outputs
             if o.is_floating_point() or o.is_complex()
         )

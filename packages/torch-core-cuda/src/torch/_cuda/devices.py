@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import uuid
 import warnings
 
@@ -13,7 +14,7 @@ __all__ = [
     "can_device_access_peer", "current_blas_handle", "current_device", "device", "device_count", "device_of", "get_arch_list", "get_device_capability",
     "get_device_name", "get_device_properties", "get_gencode_flags", "get_sync_debug_mode", "index_of", "init", "ipc_collect",
     "is_available", "is_bf16_supported", "is_initialized", "is_tf32_supported", "set_device", "set_sync_debug_mode",
-    "synchronize",
+    "synchronize", "_CudaDeviceProperties", "_is_in_bad_fork", "_lazy_call", "_lazy_init", "_sleep",
 ]  # fmt: skip
 
 
@@ -73,6 +74,36 @@ def set_device(device) -> None:
     if isinstance(device, int) and device < 0:
         return
     _native.set_device(index_of(device, "torch.cuda.set_device"))
+
+
+def _sleep(cycles: int) -> None:
+    """Keep the current stream busy for so many clocks of the device."""
+    _native.sleep(cycles)
+
+
+def _lazy_init() -> None:
+    """Nothing is left to do once the device is there."""
+
+
+def _lazy_call(callable, **options) -> None:
+    """Call what wants CUDA to be there, which it is."""
+    callable()
+
+
+_bad_fork = False
+
+
+def _forked() -> None:
+    global _bad_fork
+    _bad_fork = True
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+def _is_in_bad_fork() -> bool:
+    """Whether this process was forked from one that used CUDA, and so cannot."""
+    return _bad_fork
 
 
 def synchronize(device=None) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
 import pickle
 import weakref
 
@@ -12,21 +14,36 @@ __all__ = ["CUDAPluggableAllocator", "MemPool", "change_current_allocator", "use
 
 
 class CUDAPluggableAllocator:
-    """Refused: memory comes from the caching allocator. Pools of it are :class:`torch.cuda.MemPool`."""
+    """An allocator of a library of your own, for :func:`torch.cuda.memory.change_current_allocator`.
+
+    ``void* alloc(ssize_t size, int device, cudaStream_t stream)`` gives memory that work of the stream may use at once, and
+    ``void free(void* ptr, ssize_t size, int device, cudaStream_t stream)`` takes it back in the order of that stream. OSError when the
+    library cannot be opened, AttributeError when it has no function of the name.
+    """
 
     def __init__(self, path_to_so_file: str, alloc_fn_name: str, free_fn_name: str):
-        raise NotImplementedError(
-            f"CUDAPluggableAllocator({path_to_so_file!r}): allocators of other libraries do not take the place of ours; "
-            "torch.cuda.MemPool() keeps allocations apart, torch.cuda.caching_allocator_alloc() gives memory to others, and "
-            "PYTORCH_NO_CUDA_MEMORY_CACHING=1 turns caching off"
-        )
+        self._library = ctypes.CDLL(os.fspath(path_to_so_file))
+        self._functions = [
+            ctypes.cast(getattr(self._library, name), ctypes.c_void_p).value for name in (alloc_fn_name, free_fn_name)
+        ]
+
+    def allocator(self):
+        """The allocator itself, as older programs ask for it."""
+        return self
 
 
-def change_current_allocator(allocator) -> None:
-    """Refused, as :class:`CUDAPluggableAllocator` is."""
-    raise NotImplementedError(
-        "change_current_allocator: allocators of other libraries do not take the place of ours (CUDAPluggableAllocator)"
-    )
+_current: list[CUDAPluggableAllocator] = []
+
+
+def change_current_allocator(allocator: CUDAPluggableAllocator) -> None:
+    """Take memory from ``allocator`` in the place of the cache, for the rest of the process.
+
+    Pools, statistics and fractions do not see what it gives. RuntimeError when a tensor of CUDA was made before.
+    """
+    if not isinstance(allocator, CUDAPluggableAllocator):
+        raise TypeError(f"change_current_allocator: expected a CUDAPluggableAllocator, got {type(allocator).__name__}")
+    _native.use_allocator(*allocator._functions)
+    _current[:] = [allocator]  # its library stays open
 
 
 class MemPool:

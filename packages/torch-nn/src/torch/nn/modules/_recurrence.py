@@ -6,6 +6,7 @@ returns the new state, whose first tensor is the output.
 """
 
 import torch
+from torch import _seams
 
 from .. import functional as F
 
@@ -15,7 +16,11 @@ __all__ = ["GATES", "STEPS", "run", "unroll"]
 def lstm_step(gates, state, w_hh, b_hh, w_hr=None):
     """``c' = f c + i g``, ``h' = o tanh(c')`` (Hochreiter 1997, with the forget gate of Gers 1999); w_hr projects h'."""
     h, c = state
-    i, f, g, o = (gates + F.linear(h, w_hh, b_hh)).chunk(4, 1)
+    of_state = F.linear(h, w_hh, b_hh)
+    if gates.is_cuda and (new := _seams.lstm_step_on_cuda(gates, of_state, c)) is not None:
+        h, c = new
+        return (h if w_hr is None else F.linear(h, w_hr)), c
+    i, f, g, o = (gates + of_state).chunk(4, 1)
     c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
     h = torch.sigmoid(o) * torch.tanh(c)
     return (h if w_hr is None else F.linear(h, w_hr)), c
@@ -24,8 +29,11 @@ def lstm_step(gates, state, w_hh, b_hh, w_hr=None):
 def gru_step(gates, state, w_hh, b_hh, w_hr=None):
     """``h' = (1 - z) n + z h`` with ``n = tanh(W x + r (U h))`` (Cho 2014, reset after the product)."""
     (h,) = state
+    of_state = F.linear(h, w_hh, b_hh)
+    if gates.is_cuda and (new := _seams.gru_step_on_cuda(gates, of_state, h)) is not None:
+        return (new,)
     r_x, z_x, n_x = gates.chunk(3, 1)
-    r_h, z_h, n_h = F.linear(h, w_hh, b_hh).chunk(3, 1)
+    r_h, z_h, n_h = of_state.chunk(3, 1)
     z = torch.sigmoid(z_x + z_h)
     n = torch.tanh(n_x + torch.sigmoid(r_x + r_h) * n_h)
     return (n + z * (h - n),)

@@ -1,0 +1,82 @@
+"""Steps of LSTM and GRU on CUDA are one kernel each way, with the numbers of the operators that they stand for."""
+
+import pytest
+import torch
+from torch._cuda import _native, cells
+
+nn = pytest.importorskip("torch.nn")
+autograd = pytest.importorskip("torch.autograd")
+
+
+def numbers(shape, dtype=torch.float64, seed=0):
+    return torch.randn(shape, generator=torch.Generator().manual_seed(seed)).to(dtype)
+
+
+@pytest.mark.parametrize("dtype, near", [(torch.float64, 1e-12), (torch.float32, 2e-5), (torch.float16, 1e-2)])
+@pytest.mark.parametrize(
+    "kind, more", [(nn.LSTM, {}), (nn.LSTM, {"proj_size": 2, "bidirectional": True}), (nn.GRU, {"num_layers": 2})]
+)
+def test_layers_and_their_gradients_are_those_of_the_cpu(kind, more, dtype, near):
+    torch.manual_seed(0)
+    here = kind(3, 4, **more).double()
+    there = kind(3, 4, **more).to("cuda", dtype)
+    there.load_state_dict({k: v.to(dtype) for k, v in here.state_dict().items()})
+    x = numbers((5, 2, 3))
+    y, z = x.requires_grad_(), x.detach().to("cuda", dtype).requires_grad_()
+    for layer, t in ((here, y), (there, z)):
+        output, state = layer(t)
+        total = sum((s * s).sum() for s in (state if isinstance(state, tuple) else (state,)))
+        (output.sum() + total).backward()
+    pairs = [(y.grad, z.grad), *((p.grad, q.grad) for p, q in zip(here.parameters(), there.parameters(), strict=True))]
+    for a, b in pairs:
+        assert (b.cpu().double() - a).abs().max() <= near * max(1.0, a.abs().max().item())
+
+
+def test_packed_sequences():
+    torch.manual_seed(0)
+    layer = nn.GRU(3, 4, bidirectional=True)
+    packed = nn.utils.rnn.pack_sequence([numbers((n, 3), torch.float32, n) for n in (5, 3, 1)])
+    here, last = layer(packed)
+    there, last_there = layer.cuda()(packed.to("cuda"))
+    assert torch.allclose(there.data.cpu(), here.data, atol=1e-6) and torch.allclose(last_there.cpu(), last, atol=1e-6)
+
+
+def test_a_step_is_one_launch_and_two_products():
+    x, state = numbers((2, 3), torch.float32).cuda(), numbers((2, 4), torch.float32, 1).cuda()
+    for cell, hx in ((nn.LSTMCell(3, 4).cuda(), (state, state)), (nn.GRUCell(3, 4).cuda(), state)):
+        cell(x, hx)
+        before = _native.counts()["launches"]
+        torch.nn.functional.linear(x, cell.weight_ih, cell.bias_ih)
+        product = _native.counts()["launches"] - before
+        before = _native.counts()["launches"]
+        cell(x, hx)
+        assert _native.counts()["launches"] - before == 2 * product + 1
+
+
+@pytest.mark.parametrize("name, gates", [("lstm_cell", 4), ("gru_cell", 3)])
+def test_derivatives_to_the_second_order(name, gates):
+    operator = getattr(torch.ops.torch_cuda, name)
+    given = [numbers((2, n), seed=i).cuda().requires_grad_() for i, n in enumerate((gates * 3, gates * 3, 3))]
+
+    def function(*tensors):
+        return operator(*tensors)[: 2 if name == "lstm_cell" else 1]
+
+    assert autograd.gradcheck(function, given)
+    assert autograd.gradgradcheck(function, given)
+
+
+def test_one_of_the_two_results_may_be_used_alone():
+    given = [numbers((2, n), torch.float32, i).cuda().requires_grad_() for i, n in enumerate((12, 12, 3))]
+    for which in (0, 1):
+        found = torch.autograd.grad(cells.lstm_step(*given)[which].sum(), given)
+        wanted = torch.autograd.grad(cells.composed_lstm(*given)[which].sum(), given)
+        assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(found, wanted, strict=True))
+
+
+def test_what_does_not_fit_is_told():
+    x, c = torch.ones(2, 12, device="cuda"), torch.ones(2, 3, device="cuda")
+    assert cells.lstm_step(x, x, c.half()) is None and cells.gru_step(x.int(), x.int(), c.int()) is None
+    with pytest.raises(RuntimeError, match=r"gates of the state must be torch.float32 of shape \(2, 12\)"):
+        torch.ops.torch_cuda.lstm_cell(x, x[:, :9], c)
+    with pytest.raises(RuntimeError, match=r"gates of the input must be torch.float32 of shape \(2, 9\)"):
+        torch.ops.torch_cuda.gru_cell(x, x[:, :9], c)
