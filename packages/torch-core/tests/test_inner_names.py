@@ -208,8 +208,8 @@ def test_autocast_of_cuda_has_the_module_of_its_first_version():
 def test_images_are_resized_by_a_factor_that_is_not_sizes_divided():
     x = torch.arange(8.0).view(1, 1, 2, 4)
     resized = torch.ops.aten._upsample_bilinear2d_aa
-    same = resized(x, [1, 2], False)
-    assert torch.allclose(resized(x, [1, 2], False, 0.5, 0.5), same)
+    if hasattr(torch, "nn"):  # which resizes by sizes only
+        assert torch.allclose(resized(x, [1, 2], False, 0.5, 0.5), resized(x, [1, 2], False))
     # a step of 4 from 2: the triangle around 2 is 4 wide to both sides, and holds 1 - |i - 1.5| / 4 of element i
     weights = torch.tensor([0.625, 0.875, 0.875, 0.625])
     found = resized(x, [2, 1], False, 1.0, 0.25)
