@@ -11,6 +11,9 @@ import pytest
 import torch.distributed as dist
 from torch.distributed import _cluster
 from torch.distributed.elastic.membership import Membership
+from torch.distributed.elastic.rendezvous import RendezvousParameters, RendezvousTimeoutError
+from torch.distributed.elastic.utils.data import ElasticDistributedSampler
+from torch.distributed.elastic.utils.distributed import get_free_port
 
 JOB = """
 import os, sys, time, torch, torch.distributed as dist
@@ -114,6 +117,59 @@ def test_output_goes_to_files_and_to_the_console(tmp_path):
     assert sorted(done.stdout.splitlines()) == ["[default0]:said 0", "[default1]:said 1"]
     assert "[default1]:complained" in done.stderr
     assert (tmp_path / "logs" / "attempt_0" / "1" / "stdout.log").read_text() == "said 1\n"
+
+
+def test_output_is_chosen_by_rank(tmp_path):
+    job = tmp_path / "job.py"
+    job.write_text("import os, sys\nprint('said', os.environ['RANK'])\nprint('complained', file=sys.stderr)\n")
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "3", "--redirects", "0:1", "--tee", "1:3",
+               "--local-ranks-filter", "0,1", "--log-dir", tmp_path / "logs", job]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, timeout=80)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == ["[default1]:said 1"]
+    assert sorted(line for line in done.stderr.splitlines() if "complained" in line) == [
+        "[default1]:complained",
+        "complained",
+    ]
+    logs = tmp_path / "logs" / "attempt_0"
+    assert (logs / "0" / "stdout.log").read_text() == "said 0\n"
+    assert not (logs / "0" / "stderr.log").exists()
+    assert (logs / "2" / "stdout.log").read_text() == "said 2\n"
+
+
+def test_too_few_machines_are_an_error_of_their_own():
+    with pytest.raises(RendezvousTimeoutError, match="of 2 to 3 machines, 1 came within 0.3 s"):
+        Membership(dist.HashStore(), 2, 3, join_timeout=0.3).join()
+
+
+def test_settings_of_a_rendezvous_are_read_and_held_to_their_kinds():
+    params = RendezvousParameters("c10d", "here:1", "7", 1, 2, a="yes", b="12", c="many")
+    assert (params.get("a"), params.get_as_bool("a"), params.get_as_int("b")) == ("yes", True, 12)
+    assert params.get_as_bool("d") is None
+    assert params.get_as_int("d", 3) == 3
+    with pytest.raises(ValueError, match="'c' does not represent a valid integer value: 'many'"):
+        params.get_as_int("c")
+    with pytest.raises(ValueError, match="'b' does not represent a valid boolean value: '12'"):
+        params.get_as_bool("b")
+    with pytest.raises(ValueError, match="must be greater than or equal to the minimum"):
+        RendezvousParameters("c10d", "here:1", "7", 2, 1)
+    with pytest.raises(ValueError, match="non-empty"):
+        RendezvousParameters("", "here:1", "7", 1, 1)
+
+
+@pytest.mark.parametrize(("length", "start", "size"), [(10, 0, 2), (10, 7, 2), (11, 3, 3), (5, 4, 4)])
+def test_a_sampler_goes_on_where_the_job_had_stopped(length, start, size):
+    parts = [ElasticDistributedSampler(range(length), size, rank, start) for rank in range(size)]
+    assert len({len(part) for part in parts}) == 1
+    assert all(len(list(part)) == len(part) for part in parts)
+    assert {i for part in parts for i in part} == set(range(start, length))
+    with pytest.raises(ValueError, match="should be less than dataset size"):
+        ElasticDistributedSampler(range(length), size, 0, length)
+
+
+def test_a_free_port_can_be_listened_at():
+    with socket.create_server(("localhost", get_free_port())) as server:
+        assert server.getsockname()[1]
 
 
 @pytest.mark.parametrize(

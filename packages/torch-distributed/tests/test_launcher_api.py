@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import pytest
+from torch.distributed.elastic.multiprocessing import DefaultLogsSpecs, Std
 from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch, launch_agent
 
@@ -64,3 +65,16 @@ def test_what_cannot_be_started_is_refused():
         LaunchConfig(1, 1, 0)
     with pytest.raises(NotImplementedError, match="there are static and c10d"):
         elastic_launch(LaunchConfig(1, 1, 1, max_restarts=0), max)(1, 2)  # PyTorch's default, etcd
+
+
+def test_output_goes_where_the_specs_of_logs_say(tmp_path, capfd):
+    logs = DefaultLogsSpecs(tmp_path, redirects={0: Std.ALL, 1: Std.OUT})
+    assert elastic_launch(config(logs_specs=logs), "sh")("-c", "echo said $RANK") == {}
+    assert [(tmp_path / "attempt_0" / str(r) / "stdout.log").read_text() for r in range(2)] == ["said 0\n", "said 1\n"]
+    assert capfd.readouterr().out == ""
+    with pytest.raises(TypeError, match="logs_specs must be a DefaultLogsSpecs, got 3"):
+        config(logs_specs=3)
+    with pytest.raises(ValueError, match="DefaultLogsSpecs: expected a Std, or a dict of them by rank, got 7"):
+        DefaultLogsSpecs(tmp_path, tee=7)
+    with pytest.raises(ValueError, match="--redirects needs --log-dir"):
+        elastic_launch(config(logs_specs=DefaultLogsSpecs(redirects=Std.ERR)), "sh")("-c", "true")

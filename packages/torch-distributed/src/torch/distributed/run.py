@@ -14,6 +14,7 @@ import os
 import sys
 
 from .elastic.agent import Agent, Job
+from .elastic.multiprocessing.api import Std
 from .elastic.multiprocessing.errors import ChildFailedError
 
 __all__ = ["determine_local_world_size", "get_args_parser", "main", "parse_args", "parse_min_max_nnodes", "run"]
@@ -57,8 +58,14 @@ def get_args_parser() -> argparse.ArgumentParser:
     add("--no-python", "--no_python", action="store_true", help="the script is a program of its own")
     add("--run-path", "--run_path", action="store_true", help="accepted: scripts are always run so")
     add("--log-dir", "--log_dir", default=None, help="folder for logs and error files")
-    add("-r", "--redirects", default="0", help="1: stdout, 2: stderr, 3: both go to files in --log-dir")
+    add(
+        "-r",
+        "--redirects",
+        default="0",
+        help="1: stdout, 2: stderr, 3: both go to files in --log-dir; or by rank: 0:3,1:2",
+    )
     add("-t", "--tee", default="0", help="as --redirects, to files and to the console")
+    add("--local-ranks-filter", "--local_ranks_filter", default="", help="ranks here that the console shows: 0,1")
     add("--node-rank", "--node_rank", type=int, default=None, help="number of this machine")
     add("--master-addr", "--master_addr", default=None, help="address of machine 0")
     add("--master-port", "--master_port", type=int, default=None, help="port there")
@@ -119,14 +126,16 @@ def _job(args) -> Job:
         raise ValueError(f"torchrun --nnodes {args.nnodes}: machines that come and go need --rdzv-backend c10d")
     if elastic and not args.rdzv_endpoint:
         raise ValueError(f"torchrun --nnodes {args.nnodes}: machines meet at --rdzv-endpoint HOST:PORT")
-    if str(args.tee) not in ("0", "1", "2", "3"):
-        raise ValueError(f"torchrun --tee must be 0, 1, 2 or 3, got {args.tee}")
     if args.rdzv_backend not in ("static", "c10d"):
         raise NotImplementedError(f"torchrun --rdzv-backend {args.rdzv_backend}: there are static and c10d")
-    if args.redirects not in ("0", "1", "2", "3"):
-        raise ValueError(f"torchrun --redirects must be 0, 1, 2 or 3, got {args.redirects}")
-    if args.redirects != "0" and args.log_dir is None:
+    redirects, tee = _streams("redirects", args.redirects), _streams("tee", args.tee)
+    if redirects and args.log_dir is None:
         raise ValueError("torchrun --redirects needs --log-dir")
+    shown = None
+    if args.local_ranks_filter:
+        if not all(one.strip().isdigit() for one in args.local_ranks_filter.split(",")):
+            raise ValueError(f"torchrun --local-ranks-filter {args.local_ranks_filter}: expected ranks as in 0,2")
+        shown = {int(one) for one in args.local_ranks_filter.split(",")}
     conf = dict(pair.split("=", 1) for pair in args.rdzv_conf.split(",") if "=" in pair)
     host, port = args.master_addr or "127.0.0.1", 29500 if args.master_port is None else args.master_port
     if args.rdzv_endpoint and not args.standalone:
@@ -159,13 +168,21 @@ def _job(args) -> Job:
         args.monitor_interval,
         float(conf.get("join_timeout", 600)),
         args.log_dir,
-        int(args.redirects),
-        int(args.tee),
+        redirects,
+        tee,
+        shown,
         legacy_argument=getattr(args, "legacy_argument", False),
         least=least if elastic else None,
         last_call=float(conf.get("last_call_timeout", 30)),
         silence=float(conf.get("keep_alive_timeout", 15)),
     )
+
+
+def _streams(option, text):
+    try:
+        return Std.from_str(text)
+    except ValueError as error:
+        raise ValueError(f"torchrun --{option}: {error}") from None
 
 
 def _is_here(host) -> bool:

@@ -18,6 +18,7 @@ from pathlib import Path
 from .._errors import DistError
 from .._stores import PrefixStore, TCPStore
 from .membership import Membership
+from .multiprocessing.api import Std, of_rank
 from .multiprocessing.errors import ChildFailedError, ProcessFailure
 from .outputs import Outputs
 
@@ -41,8 +42,9 @@ class Job:
     interval: float = 0.1
     join_timeout: float = 600.0
     log_dir: str | None = None
-    redirects: int = 0  # 1: stdout, 2: stderr, 3: both to files
-    tee: int = 0
+    redirects: int | dict = 0  # 1: stdout, 2: stderr, 3: both to files; or by the rank on the machine
+    tee: int | dict = 0
+    shown: set | None = None  # ranks on the machine whose output the console shows; None: all
     environment: dict = field(default_factory=dict)
     legacy_argument: bool = False  # --local-rank=N to the script, as in 2018
     least: int | None = None  # so few machines may take part, and they come and go
@@ -199,7 +201,10 @@ class Agent:
             if job.legacy_argument:
                 at = 3 if len(command) > 2 and command[2] == "-m" else 2
                 command.insert(at + (command[1:2] == ["-u"]), f"--local-rank={local}")
-            outputs = Outputs(folder, job.role, rank, job.redirects, job.tee)
+            redirects, tee = of_rank(job.redirects, local), of_rank(job.tee, local)
+            if job.shown is not None and local not in job.shown:
+                redirects, tee = Std.ALL, Std.NONE
+            outputs = Outputs(folder, job.role, rank, redirects, tee)
             process = subprocess.Popen(command, env={k: str(v) for k, v in environment.items()}, **outputs.arguments())
             outputs.attach(process, {"stdout": sys.stdout, "stderr": sys.stderr})
             self.outputs.append(outputs)

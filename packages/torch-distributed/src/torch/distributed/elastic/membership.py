@@ -9,6 +9,8 @@ import socket
 import time
 from dataclasses import dataclass
 
+from .rendezvous import RendezvousTimeoutError
+
 LOOK_EVERY = 0.1
 BEAT_EVERY = 1.0
 
@@ -39,7 +41,7 @@ class Membership:
         self.next_beat = 0.0
 
     def join(self) -> Round:
-        """Take part in the next round that has room for us; RuntimeError when too few machines come in time."""
+        """Take part in the next round that has room for us; RendezvousTimeoutError when too few machines come in time."""
         deadline = time.monotonic() + self.join_timeout
         waits_for = None  # the round that has begun without us
         while True:
@@ -53,7 +55,7 @@ class Membership:
                 waits_for = number
                 self.store.add(f"{number}/waiting", 1)  # the others make room for us
             if time.monotonic() > deadline:
-                raise RuntimeError(
+                raise RendezvousTimeoutError(
                     f"torchrun: no round began within {self.join_timeout:g} s that has room for this machine"
                 )
             time.sleep(LOOK_EVERY)
@@ -69,7 +71,7 @@ class Membership:
             if place == 0 and (came >= self.most or (came >= self.least and now - since >= self.last_call)):
                 self.store.set(f"{number}/final", str(min(came, self.most)))
             elif now > deadline:
-                raise RuntimeError(
+                raise RendezvousTimeoutError(
                     f"torchrun: of {self.least} to {self.most} machines, {came} came within {self.join_timeout:g} s"
                 )
             else:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..elastic.multiprocessing.api import LogsSpecs
+
 __all__ = ["LaunchConfig", "elastic_launch", "launch_agent"]
 
 CALL = "call.pickle"
@@ -46,9 +48,10 @@ class LaunchConfig:
             raise ValueError(f"LaunchConfig: min_nodes={self.min_nodes} and max_nodes={self.max_nodes} are no range")
         if self.nproc_per_node < 1:
             raise ValueError(f"LaunchConfig: nproc_per_node={self.nproc_per_node} must be positive")
-        for name in ("logs_specs", "log_line_prefix_template"):
-            if getattr(self, name) is not None:
-                raise NotImplementedError(f"LaunchConfig: {name} is not there; torchrun has --log-dir and --redirects")
+        if self.log_line_prefix_template is not None:
+            raise NotImplementedError("LaunchConfig: log_line_prefix_template is not there; lines begin with [role0]:")
+        if self.logs_specs is not None and not isinstance(self.logs_specs, LogsSpecs):
+            raise TypeError(f"LaunchConfig: logs_specs must be a DefaultLogsSpecs, got {self.logs_specs!r}")
 
     def _options(self) -> list:
         least, most = self.min_nodes, self.max_nodes
@@ -66,8 +69,20 @@ class LaunchConfig:
             options.append(f"--node-rank={node_rank}")
         if conf:
             options.append("--rdzv-conf=" + ",".join(f"{key}={value}" for key, value in conf.items()))
+        if (logs := self.logs_specs) is not None:
+            options += [f"--log-dir={logs.root_log_dir}"] if logs.root_log_dir is not None else []
+            options += [f"--redirects={_text(logs._redirects)}", f"--tee={_text(logs._tee)}"]
+            if logs._local_ranks_filter is not None:
+                options.append(f"--local-ranks-filter={','.join(map(str, sorted(logs._local_ranks_filter)))}")
         options += [f"--rdzv-endpoint={self.rdzv_endpoint}"] if self.rdzv_endpoint else []
         return options + ([f"--rdzv-id={self.run_id}"] if self.run_id else [])
+
+
+def _text(streams) -> str:
+    """As options of ``torchrun`` say it."""
+    if isinstance(streams, dict):
+        return ",".join(f"{rank}:{int(std)}" for rank, std in streams.items()) or "0"
+    return str(int(streams))
 
 
 class elastic_launch:
