@@ -3,6 +3,7 @@
 python ci/cuda.py                     # build the plug-in for the layer, against the installed torch-core, and run the tests
 python ci/cuda.py -- -k streams       # with arguments for pytest
 python ci/cuda.py --parts             # only the tests that need more than torch-core: models that train
+python ci/cuda.py --derivatives       # the samples of torch-autograd's derivatives on the device, in two schedules
 python ci/cuda.py --checker           # what kernels touch is looked at: races, memory of others, uninitialised reads
 python ci/cuda.py --build-only        # prints the plug-in's path, for TORCH_CUDA_HOST_FORM
 """
@@ -44,6 +45,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checker", action="store_true", help="run the tests of the checker instead")
     parser.add_argument("--parts", action="store_true", help="run only the tests that need other parts than torch-core")
+    parser.add_argument(
+        "--derivatives", action="store_true", help="run the samples of derivatives on the device instead"
+    )
     parser.add_argument("--build-only", action="store_true")
     parser.add_argument("rest", nargs="*", help="arguments for pytest")
     options = parser.parse_args()
@@ -56,9 +60,12 @@ def main() -> None:
     chosen = [tests / "checker"] if options.checker else [tests, "--ignore", tests / "checker"]
     if options.parts:
         chosen = [path for path in sorted(tests.glob("test_*.py")) if 'importorskip("torch.' in path.read_text()]
-    sys.exit(
-        subprocess.run([sys.executable, "-m", "pytest", *map(str, chosen), *options.rest], env=settings).returncode
-    )
+    schedules = [settings]
+    if options.derivatives:
+        chosen = [ROOT / "packages" / "torch-autograd" / "tests" / "test_rows.py", "--device", "cuda"]
+        schedules = [settings | {"TORCH_CUDA_HOST": how} for how in ("guard", "guard,order=7,lazy")]
+    command = [sys.executable, "-m", "pytest", *map(str, chosen), *options.rest]
+    sys.exit(max(subprocess.run(command, env=schedule).returncode for schedule in schedules))
 
 
 if __name__ == "__main__":

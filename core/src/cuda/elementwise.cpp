@@ -140,8 +140,13 @@ void run(const Elementwise& op, DType compute, const Tensor& out, Inputs inputs,
   });
 }
 
-void choose(const char* op, const Tensor& out, const Tensor& mask, const Tensor& a, const Tensor& b) {
+void choose(const char* op, const Tensor& out, const Tensor& given_mask, const Tensor& a, const Tensor& b) {
   if (out.numel() == 0) return;
+  Tensor mask = given_mask;
+  if (mask.device() != out.device() && mask.device().type == DeviceType::CPU && mask.dim() == 0) {
+    mask = empty_tensor({}, DType::Bool, out.device());  // one truth goes where it is needed, as numbers do
+    copy_into(mask, given_mask);
+  }
   const DeviceGuard guard(out.device().index);
   ElementwiseCall call = call_on(op, out);
   Dims dims = dims_of(out);

@@ -1,6 +1,8 @@
 """Every row of the core: it has a derivative that agrees with finite differences, to the second order, or is known to
 need none."""
 
+import os
+
 import pytest
 import torch
 from differentiability import DIFFERENTIABILITY
@@ -8,6 +10,9 @@ from operator_samples import ELSEWHERE, INFO, Source, calls_of, in_place, name_o
 from torch import _C as core
 from torch.autograd import gradcheck, gradgradcheck
 
+DEVICE = os.environ.get("TORCH_TEST_DEVICE", "cpu")
+if DEVICE != "cpu":  # of values for a place that is named twice the last one stays
+    torch.use_deterministic_algorithms(True)
 #: no agreement can be asked for: what they compute has jumps or is drawn anew
 DIFFERENTIABLE = [s for s, how in DIFFERENTIABILITY.items() if how == "derivative"]
 #: at these the second difference is rough, or the first one is exact and the second not defined
@@ -66,8 +71,17 @@ def cases(schemas, dtype):
     ]
 
 
+def moved(x):
+    """A sample's arguments on the device of the tests."""
+    if isinstance(x, torch.Tensor):
+        return x.to(DEVICE)
+    return type(x)(map(moved, x)) if isinstance(x, (list, tuple)) else x
+
+
 def arguments(schema, make, dtype):
     args, kwargs = make(Source(schema, dtype))
+    if DEVICE != "cpu":
+        args, kwargs = moved(tuple(args)), {k: moved(v) for k, v in kwargs.items()}
     if in_place(schema):
         if not isinstance(args[0], torch.Tensor):
             pytest.skip("a number cannot be changed in place")

@@ -74,12 +74,20 @@ def test_integers_divided_by_zero_are_told_at_the_next_wait():
 
 
 def test_what_has_no_kernel_names_operator_and_device():
-    bytes_ = torch.ones(2, 4, dtype=torch.int8, device="cuda")
-    with pytest.raises(NotImplementedError, match=r"^_int8_linear: no kernel for cuda tensors"):
-        scale = torch.ones(2, device="cuda")
-        torch._C._operator("_int8_linear")(torch.ones(2, 4, device="cuda"), bytes_, scale, scale)
+    with pytest.raises(
+        NotImplementedError, match="^copy_: no kernel that converts torch.float32 to torch.complex32 on cuda:0"
+    ):
+        torch.ones(2, device="cuda").to(torch.complex32)
 
 
 def test_tensors_of_two_devices_are_refused():
     with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cpu"):
         torch.ones(2, device="cuda") + torch.ones(2)
+
+
+def test_one_truth_of_the_cpu_chooses():
+    a, b = torch.ones(3, device="cuda"), torch.zeros(3, device="cuda")
+    assert torch.where(torch.tensor(True), a, b).cpu().equal(torch.ones(3))
+    assert torch.where(torch.tensor(False), a, b).cpu().equal(torch.zeros(3))
+    with pytest.raises(RuntimeError, match="at least two devices, cpu and cuda:0"):
+        torch.where(torch.tensor([True, False, True]), a, b)

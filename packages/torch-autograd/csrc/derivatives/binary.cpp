@@ -3,6 +3,7 @@
 
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/unary.h"
@@ -81,6 +82,11 @@ struct Div {
   }
 };
 
+// A mask of a number that lies on the CPU, where the gradient is.
+Tensor beside(const Tensor& mask, const Tensor& g) {
+  return mask.device() == g.device() ? mask : torch::_to_copy(mask, std::nullopt, g.device());
+}
+
 // x^p. A Python number is used as one: x^2 gives 2 x.
 struct Pow {
   Saved self, exponent, result;
@@ -95,7 +101,8 @@ struct Pow {
         if (n.to_complex() != 0.0) b[0] = g * conj(torch::pow(x, number(less_one(n))) * n);
       } else {
         Tensor slope = p * torch::pow(x, p - 1);
-        b[0] = g * conj(torch::masked_fill(slope, torch::eq(p, number(0)), number(0.0)));  // x^0 is 1, also at 0
+        b[0] = g *
+               conj(torch::masked_fill(slope, beside(torch::eq(p, number(0)), g), number(0.0)));  // x^0 is 1, also at 0
       }
     }
     if (b.needs(1)) {  // 0^p is 0 for all p near a positive one
@@ -107,7 +114,7 @@ struct Pow {
       Tensor at_zero = x.is_wrapped_number() ? torch::full({}, number_of(x).to_complex() == 0.0, DType::Bool)
                                              : torch::eq(x, number(0));
       if (!is_complex(p.dtype())) at_zero = torch::logical_and(at_zero, torch::ge(p, number(0)));
-      b[1] = g * conj(torch::where(at_zero, number(0.0), slope));
+      b[1] = g * conj(torch::where(beside(at_zero, g), number(0.0), slope));
     }
   }
 
