@@ -216,3 +216,11 @@ def test_images_are_resized_by_a_factor_that_is_not_sizes_divided():
     assert torch.allclose(found.view(2), x.view(2, 4) @ weights / weights.sum())
     with pytest.raises(RuntimeError, match="two sizes from 1"):
         resized(x, [0, 1], False, 1.0, 1.0)
+
+
+def test_a_call_that_waits_for_cuda_is_kept_where_there_is_none():
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    called = []
+    torch.cuda._lazy_call(lambda: called.append(1))
+    assert called == []

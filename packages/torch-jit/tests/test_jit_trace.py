@@ -321,5 +321,15 @@ def test_a_range_up_to_a_size_follows_it():
 def test_what_is_no_tensor_is_refused_by_name():
     with pytest.raises(RuntimeError, match="of type int: Only tensors"):
         torch.jit.trace(lambda x: 3, torch.ones(1))
-    with pytest.raises(RuntimeError, match="Encountering a list at the output"):
-        torch.jit.trace(lambda x: [x], torch.ones(1))
+    with pytest.raises(RuntimeError, match="Encountering a dict at the output"):
+        torch.jit.trace(lambda x: {"a": x}, torch.ones(1))
+
+
+def test_a_list_of_results_is_traced_with_a_warning():
+    with pytest.warns(torch.jit.TracerWarning, match="Encountering a list at the output"):
+        traced = torch.jit.trace(lambda x: [x + 1, x], torch.ones(1))
+    assert [each.item() for each in traced(torch.zeros(1))] == [1, 0]
+    with pytest.raises(RuntimeError, match=r"values of several types, Tensor, Tuple\[Tensor\]: give a tuple"):
+        torch.jit.trace(lambda x: [x, (x,)], torch.ones(1), strict=False)
+    graph, out = torch.jit._get_trace_graph(lambda x: [x + 1], torch.ones(1))
+    assert [node.kind() for node in graph.nodes()][-1] == "prim::ListConstruct" and out[0].item() == 2

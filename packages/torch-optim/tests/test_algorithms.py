@@ -385,3 +385,26 @@ def test_a_line_search_of_lbfgs_keeps_to_max_eval():
         optimizer.step(closure)
         evals.append(optimizer.state[p]["func_evals"])
     assert evals == [12, 25, 37, 47]  # as PyTorch 2.13 counts them
+
+
+def test_a_line_search_of_lbfgs_serves_other_minimizers():
+    from torch.optim.lbfgs import _cubic_interpolate, _strong_wolfe
+
+    def cubic(x):
+        return x**3 - 3 * x, 3 * x**2 - 3
+
+    least = _cubic_interpolate(0.5, *cubic(0.5), 3.0, *cubic(3.0))
+    assert least == pytest.approx(1.0)
+    assert _cubic_interpolate(0.5, *cubic(0.5), 3.0, *cubic(3.0), bounds=(1.5, 2.0)) == 1.5
+
+    def loss(x, t, d):
+        at = x + t * d
+        return float((at**4).sum()), 4 * at**3
+
+    x = torch.tensor([2.0, -1.0], dtype=torch.float64)
+    f, g = loss(x, 0.0, x)
+    d, c1, c2 = -g, 1e-4, 0.9
+    slope = float(g @ d)
+    found, gradient, t, evals = _strong_wolfe(loss, x, 1.0, d, f, g, slope, c1, c2)
+    assert found <= f + c1 * t * slope and abs(float(gradient @ d)) <= -c2 * slope and 1 <= evals <= 26
+    assert (found, gradient.tolist()) == (loss(x, t, d)[0], loss(x, t, d)[1].tolist())

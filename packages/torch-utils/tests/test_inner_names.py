@@ -157,3 +157,34 @@ def test_fillers_and_triton():
     torch.utils.deterministic.fill_uninitialized_memory = True
     with pytest.raises(TypeError, match="must be a bool, got int"):
         torch.utils.deterministic.fill_uninitialized_memory = 1
+
+
+def test_a_function_has_a_default_device_of_its_own():
+    from torch.utils._device import DeviceContext, _device_constructors, set_device
+
+    @set_device("meta")
+    def make():
+        return torch.zeros(2), torch.tensor([1.0])
+
+    assert {each.device.type for each in make()} == {"meta"} and torch.zeros(2).device.type == "cpu"
+    with pytest.raises(KeyError), DeviceContext("meta") as context:
+        assert context.device.type == torch.ones(1).device.type == "meta"
+        raise KeyError
+    assert torch.ones(1).device.type == "cpu"
+    for make in _device_constructors() - {torch.as_tensor, torch.asarray}:
+        assert callable(make)
+
+
+def test_a_fetcher_of_ones_own_is_one_of_the_loaders_kind():
+    from torch.utils.data._utils.fetch import _BaseDatasetFetcher, _IterableDatasetFetcher, _MapDatasetFetcher
+
+    class Doubled(_BaseDatasetFetcher):
+        def fetch(self, entry):
+            return self.collate_fn([2 * self.dataset[i] for i in entry])
+
+    assert Doubled([1, 2, 3], True, list, False).fetch([2, 0]) == [6, 2]
+    fetchers = _MapDatasetFetcher([4, 5], True, list, False), _IterableDatasetFetcher([4, 5], True, list, False)
+    assert [each.fetch([0, 1]) for each in fetchers] == [[4, 5], [4, 5]]
+    assert all(isinstance(each, _BaseDatasetFetcher) and each.collate_fn is list for each in fetchers)
+    with pytest.raises(NotImplementedError, match="_BaseDatasetFetcher|Fetcher.fetch"):
+        _BaseDatasetFetcher([], True, list, False).fetch([0])

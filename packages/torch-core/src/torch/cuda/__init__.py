@@ -56,6 +56,17 @@ def is_initialized():
     return False
 
 
+_waiting = []  # calls for the first use of a device, which does not come where there is none
+
+
+def _lazy_call(callable, **kwargs):
+    """Calls a function once there is CUDA to use: at once, where a device is there."""
+    if is_available():
+        callable()
+    else:
+        _waiting.append(callable)
+
+
 def device_count():
     """Number of CUDA devices.
 

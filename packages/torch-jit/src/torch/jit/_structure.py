@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import torch
 
 from . import _ir as ir
+from ._reads import TracerWarning
 
 __all__ = ["add_input", "output_value", "type_of"]
 
@@ -97,9 +100,16 @@ def output_value(tracer, value, strict):
         inner = [output_value(tracer, each, strict) for each in value]
         if isinstance(value, list):
             if strict:
+                warnings.warn(
+                    "trace: Encountering a list at the output of the function, whose length is fixed: give a tuple, or pass "
+                    "strict=False when the length is the same for all inputs",
+                    TracerWarning,
+                    stacklevel=2,
+                )
+            if len({str(v.type().unshaped()) for v in inner}) > 1:
                 raise RuntimeError(
-                    "trace: Encountering a list at the output of the function, whose length would be fixed: give a tuple, or pass "
-                    "strict=False when the length is the same for all inputs"
+                    f"trace: a list at the output of the function holds values of several types, "
+                    f"{', '.join(str(v.type().unshaped()) for v in inner)}: give a tuple"
                 )
             if not inner:
                 return graph.insertConstant([], ir.ListType(ir.TensorType.get()))

@@ -154,7 +154,7 @@ class LBFGS(Optimizer):
             used = 0
             if group["line_search_fn"] == "strong_wolfe":
                 most = min(25, group["max_eval"] - evals)
-                loss, g, t, used = _strong_wolfe(self._along(evaluate, d), t, d, loss, g, slope, most)
+                loss, g, t, used = _line_search(self._along(evaluate, d), t, d, loss, g, slope, most)
                 self._move(t, d)
             else:
                 self._move(t, d)
@@ -205,7 +205,7 @@ def _cubic(x1, f1, g1, x2, f2, g2, low=None, high=None):
     return min(max(x2 - (x2 - x1) * (g2 + d2 - d1) / bottom, low), high)
 
 
-def _strong_wolfe(along, t, d, f, g, slope, most, c1=1e-4, c2=0.9, tolerance=1e-9):
+def _line_search(along, t, d, f, g, slope, most, c1=1e-4, c2=0.9, tolerance=1e-9):
     """A step that lowers the function and flattens the slope enough (Nocedal and Wright, algorithms 3.5 and 3.6), after
     the first evaluation and at most ``most`` others."""
     size = float(d.abs().max())
@@ -263,3 +263,17 @@ def _strong_wolfe(along, t, d, f, g, slope, most, c1=1e-4, c2=0.9, tolerance=1e-
         bracket = [new, low if new[3] * (high[0] - low[0]) >= 0 else high]
     t, f, g, _ = min(bracket, key=lambda point: point[1])
     return f, g, t, evals
+
+
+# --- for libraries that search along lines themselves, with PyTorch's parameters ---
+
+
+def _cubic_interpolate(x1, f1, g1, x2, f2, g2, bounds=None):
+    """The minimum of the cubic through two points with slopes, within bounds: those of the points without."""
+    return _cubic(x1, f1, g1, x2, f2, g2, *(bounds or ()))
+
+
+def _strong_wolfe(obj_func, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance_change=1e-9, max_ls=25):
+    """The loss, the gradient and the size of a step along ``d`` that meets the strong Wolfe conditions, and how many times
+    ``obj_func(x, t, d)`` was asked for loss and gradient."""
+    return _line_search(lambda size: obj_func(x, size, d), t, d, f, g, gtd, max_ls, c1, c2, tolerance_change)

@@ -12,13 +12,28 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-class MapFetcher:
+class Fetcher:
+    """What a loader asks for the data of an entry; a class of one's own says how in ``fetch``."""
+
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool) -> None:
+        self.dataset = dataset
+        self.auto_collation = auto_collation
+        self.collate_fn = collate_fn
+        self.drop_last = drop_last
+
+    def fetch(self, entry: Any) -> Any:
+        raise NotImplementedError(
+            f"{type(self).__name__}.fetch(entry) says which data an entry of the sampler stands for"
+        )
+
+
+class MapFetcher(Fetcher):
     """Samples of a data set with indices. `status`, in a worker, takes the position within the batch."""
 
     def __init__(
         self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool, status: Any = None
     ) -> None:
-        self.dataset = dataset
+        super().__init__(dataset, auto_collation, collate_fn, drop_last)
         self._auto = auto_collation
         self._collate = collate_fn
         self._many = getattr(dataset, "__getitems__", None)
@@ -58,13 +73,14 @@ def rows_of(dataset: Any) -> Any:
     return lambda entry: collate.gather_rows(dataset.tensors, entry)
 
 
-class IterableFetcher:
+class IterableFetcher(Fetcher):
     """The next samples of a stream; StopIteration when there are no more."""
 
     def __init__(
         self, dataset: Any, auto_collation: bool, collate_fn: Any, drop_last: bool, status: Any = None
     ) -> None:
-        self.dataset, self.dataset_iter = dataset, iter(dataset)
+        super().__init__(dataset, auto_collation, collate_fn, drop_last)
+        self.dataset_iter = iter(dataset)
         self._auto = auto_collation
         self._collate = collate_fn
         self._drop_last = drop_last
