@@ -40,7 +40,7 @@ class RegionPlan {
   Step single(int call, const std::vector<Cell>& cells) const;
   void find_drops();
   std::string describe(const Step& s) const;
-  // `rows`: of these alone, where the step stands in blocks; else -1.
+  // `rows`: of these only, where the step stands in blocks; else -1.
   static bool run_step(const Step& s, Registers& registers, int64_t rows);
   static bool run_call(const Step& s, Registers& registers, int64_t rows);
 

@@ -28,7 +28,7 @@ struct TileCall {
   int values[kOperands];   // numbers of values, outputs first
   std::vector<char> scalars;
   bool heavy = false;
-  std::string_view op = {};  // the operator that consists of this loop alone
+  std::string_view op = {};  // the operator that consists of only this loop
 
   bool operator==(const TileCall&) const;
 };

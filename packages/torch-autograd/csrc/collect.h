@@ -39,8 +39,8 @@ class TORCH_API Walk {
   std::vector<const Node*> ready_;
 };
 
-// Whether a graph may hold Python objects at all: set, for good, by the first hook, Function or tensor that a graph
-// alone keeps along with its attributes.
+// Whether a graph may hold Python objects at all: set, for good, by the first hook, Function or tensor that only a
+// graph keeps along with its attributes.
 extern TORCH_API std::atomic<bool> graphs_hold_objects;
 
 // Takes a hook away from the node that has it, if that is still there. A handle knows this number and no node: hooks

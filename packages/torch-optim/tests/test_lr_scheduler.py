@@ -205,4 +205,4 @@ def test_a_scheduler_of_ones_own_asks_whether_it_is_within_a_step():
 @pytest.mark.parametrize("kind", [torch.optim.lr_scheduler.LambdaLR, torch.optim.lr_scheduler.MultiplicativeLR])
 def test_a_schedule_by_functions_takes_functions(kind):
     with pytest.raises(TypeError, match="lr_lambda should be a function, but got int"):
-        kind(torch.optim.SGD([torch.nn.Parameter(torch.zeros(1))], lr=1.0), 3)
+        kind(torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0), 3)

@@ -1,6 +1,6 @@
 // Elements by position: reading puts gradients back (and sums them where an element was read twice), writing takes the
-// gradient of what was overwritten away. Where several values were written to one place the last one stays, and it
-// alone has a gradient.
+// gradient of what was overwritten away. Where several values were written to one place the last one stays, and only
+// it has a gradient.
 #include "torch/core/ops/index.h"
 
 #include "math.h"

@@ -25,7 +25,7 @@ _library.define(
 )
 _library.impl("lstm_cell", _native.lstm_cell, "CUDA")
 _library.impl("gru_cell", _native.gru_cell, "CUDA")
-# x and h are for the second derivative alone
+# x and h are for the second derivative only
 _library.impl("lstm_cell_backward", lambda *a: _native.lstm_cell_backward(*a[:5]), "CUDA")
 _library.impl("gru_cell_backward", lambda *a: _native.gru_cell_backward(*a[:3]), "CUDA")
 

@@ -75,7 +75,7 @@ def _inspect(file: str, as_json: bool) -> None:
     print(f"{len(rows)} tensor{'s' * (len(rows) != 1)}, {total:,} bytes")
     if not is_index(file) and (unsafe := get_unsafe_globals_in_checkpoint(file)):
         names = ", ".join(map(_shown, unsafe[:20])) + ", ..." * (len(unsafe) > 20)
-        print(f"not data alone: it names {names}; load refuses these unless they are allowed (add_safe_globals)")
+        print(f"not only data: it names {names}; load refuses these unless they are allowed (add_safe_globals)")
 
 
 def _shown(name: str) -> str:

@@ -172,7 +172,7 @@ class TcUnit:
         """Search for options on these arguments; see ``torch.tc.tune``. Later calls of these sizes use what was found.
 
         Arguments are tensors, or shapes as tuples. Several sizes tune together when every argument is a list of such arguments.
-        ``type`` picks ``"forward"`` or ``"backward"`` alone, whose own arguments come then; without it a unit for training tunes both and
+        ``type`` picks only ``"forward"`` or ``"backward"``, whose own arguments come then; without it a unit for training tunes both and
         returns both options.
         """
         if type not in (None, "forward", "backward"):

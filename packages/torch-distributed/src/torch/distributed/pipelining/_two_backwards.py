@@ -56,7 +56,7 @@ class TwoBackwards:
 
 
 def _hanging(roots, inputs, parameters):
-    """For each node on the way to an input, the parameters that hang on it alone; and those that hang on several.
+    """For each node on the way to an input, the parameters that hang only on it; and those that hang on several.
 
     The latter cannot wait: who begins at one of their nodes comes past the others.
     """
