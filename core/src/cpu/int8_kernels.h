@@ -57,7 +57,7 @@ struct Int8Sum {
 
 struct Int8Kernels {
   void (*linear)(const Int8Linear&);
-  int64_t (*packed_bytes)(int64_t n, int64_t k);  // 0 where packing gains nothing
+  int64_t (*packed_bytes)(int64_t n, int64_t k);  // 0 where there is nothing to pack
   void (*pack)(const int8_t* weight, int64_t n, int64_t k, uint8_t* to);
   void (*convolution)(const Int8Convolution&);
   void (*sum)(const Int8Sum&);
@@ -66,7 +66,7 @@ struct Int8Kernels {
 };
 
 TORCH_PER_ISA(const Int8Kernels& int8_table(); void int8_linear(const Int8Linear&);
-              void int8_packed_linear(const Int8Linear&); int64_t int8_packed_bytes(int64_t n, int64_t k);
+              int64_t int8_packed_bytes(int64_t n, int64_t k);
               void int8_pack(const int8_t* weight, int64_t n, int64_t k, uint8_t* to);
               void int8_convolution(const Int8Convolution&);)
 

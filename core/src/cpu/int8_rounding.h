@@ -21,9 +21,23 @@ TORCH_VEC_INLINE uint8_t byte_of(float steps, float least, float most, int32_t z
 TORCH_VEC_INLINE float least_of(const Int8Result& r) { return r.relu ? 0.0f : float(-r.zero); }
 TORCH_VEC_INLINE float most_of(const Int8Result& r) { return float(255 - r.zero); }
 
-// A sum as a number. The product of two floats is exact in double, so that a fused and a separate addition agree.
+// A product that is not fused with what is added to it.
+TORCH_VEC_INLINE float product_alone(float a, float b) {
+#if defined(__CUDA_ARCH__)
+  return __fmul_rn(a, b);
+#else
+  float c = a * b;
+#if defined(__SSE2__)
+  asm("" : "+x"(c));
+#elif defined(__aarch64__)
+  asm("" : "+w"(c));
+#endif
+  return c;
+#endif
+}
+// A sum as a number.
 TORCH_VEC_INLINE float number_of(int32_t sum, float step, float scale, float bias) {
-  return float(double(float(sum)) * double(step * scale) + double(bias));
+  return product_alone(float(sum), step * scale) + bias;
 }
 // A number in steps of `scale` as a byte, and back.
 TORCH_VEC_INLINE uint8_t quantized(float x, float scale, int32_t zero, uint8_t flip) {

@@ -25,12 +25,15 @@ inline float rounded(const float* x, int64_t k, Q* q, int offset) {
   return size / 127;
 }
 
-// Row i as uint8, filled up to `stride` with zeros, which meet zeros of the weight; what a step of it stands for.
-inline float row_as_bytes(const Int8Linear& p, int64_t i, uint8_t* row, int64_t stride) {
-  std::memset(row + p.k, 0, size_t(stride - p.k));
-  if (!p.bytes) return rounded(p.x + i * p.k, p.k, row, 128);
+// Row i as integers with `offset` added, filled up to `stride` with zeros, which meet zeros of the weight; what a step
+// of it stands for. Bytes stay as they are where they are to be uint8, else their zero point is taken away.
+template <class Q>
+inline float row_of_integers(const Int8Linear& p, int64_t i, int offset, Q* row, int64_t stride) {
+  std::fill(row + p.k, row + stride, Q(0));
+  if (!p.bytes) return rounded(p.x + i * p.k, p.k, row, offset);
   const uint8_t* from = p.bytes + i * p.k;
-  for (int64_t l = 0; l < p.k; ++l) row[l] = from[l] ^ p.result.flip;
+  const int zero = sizeof(Q) == 1 ? 0 : p.zero;
+  for (int64_t l = 0; l < p.k; ++l) row[l] = Q((from[l] ^ p.result.flip) - zero);
   return 0;
 }
 

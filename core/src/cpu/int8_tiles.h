@@ -18,13 +18,14 @@
 namespace torch::TORCH_ISA {
 
 // Each engine: V is a register of kLanes sums; a step takes kDepth integers, which are of type Weight in rows. kRows
-// rows and kVectors registers make the biggest tile.
+// rows and kVectors registers make the biggest tile. panel() reads what a panel holds for a register, kPanel bytes.
 #if defined(__AVX512F__) && defined(__AVX512BW__)
 struct BytesOf512 {
   using V = __m512i;
   using Weight = int8_t;
-  static constexpr int kLanes = 16, kDepth = 4, kRows = 12, kVectors = 2;
+  static constexpr int kLanes = 16, kDepth = 4, kRows = 12, kVectors = 2, kPanel = 64;
   static TORCH_TILE V load(const void* at) { return _mm512_loadu_si512(at); }
+  static TORCH_TILE V panel(const char* at) { return load(at); }
   static TORCH_TILE void store(void* at, V v) { _mm512_storeu_si512(at, v); }
   static TORCH_TILE V none() { return _mm512_setzero_si512(); }
   static TORCH_TILE V all(const Weight* at) {
@@ -39,8 +40,9 @@ struct BytesOf512 {
 struct PairsOf512 {
   using V = __m512i;
   using Weight = int16_t;
-  static constexpr int kLanes = 16, kDepth = 2, kRows = 12, kVectors = 2;
+  static constexpr int kLanes = 16, kDepth = 2, kRows = 12, kVectors = 2, kPanel = 64;
   static TORCH_TILE V load(const void* at) { return _mm512_loadu_si512(at); }
+  static TORCH_TILE V panel(const char* at) { return load(at); }
   static TORCH_TILE void store(void* at, V v) { _mm512_storeu_si512(at, v); }
   static TORCH_TILE V none() { return _mm512_setzero_si512(); }
   static TORCH_TILE V all(const Weight* at) {
@@ -57,8 +59,9 @@ using Pairs = PairsOf512;
 struct Pairs {
   using V = __m256i;
   using Weight = int16_t;
-  static constexpr int kLanes = 8, kDepth = 2, kRows = 6, kVectors = 2;
+  static constexpr int kLanes = 8, kDepth = 2, kRows = 6, kVectors = 2, kPanel = 32;
   static TORCH_TILE V load(const void* at) { return _mm256_loadu_si256(static_cast<const V*>(at)); }
+  static TORCH_TILE V panel(const char* at) { return load(at); }
   static TORCH_TILE void store(void* at, V v) { _mm256_storeu_si256(static_cast<V*>(at), v); }
   static TORCH_TILE V none() { return _mm256_setzero_si256(); }
   static TORCH_TILE V all(const Weight* at) {
@@ -74,8 +77,9 @@ struct Pairs {
 struct Pairs {
   using V = __m128i;
   using Weight = int16_t;
-  static constexpr int kLanes = 4, kDepth = 2, kRows = 6, kVectors = 2;
+  static constexpr int kLanes = 4, kDepth = 2, kRows = 6, kVectors = 2, kPanel = 16;
   static TORCH_TILE V load(const void* at) { return _mm_loadu_si128(static_cast<const V*>(at)); }
+  static TORCH_TILE V panel(const char* at) { return load(at); }
   static TORCH_TILE void store(void* at, V v) { _mm_storeu_si128(static_cast<V*>(at), v); }
   static TORCH_TILE V none() { return _mm_setzero_si128(); }
   static TORCH_TILE V all(const Weight* at) {
@@ -91,12 +95,13 @@ struct Pairs {
 struct Pairs {
   typedef int32_t V __attribute__((vector_size(16)));
   using Weight = int16_t;
-  static constexpr int kLanes = 4, kDepth = 2, kRows = 6, kVectors = 2;
+  static constexpr int kLanes = 4, kDepth = 2, kRows = 6, kVectors = 2, kPanel = 16;
   static TORCH_TILE V load(const void* at) {
     V v;
     std::memcpy(&v, at, sizeof v);
     return v;
   }
+  static TORCH_TILE V panel(const char* at) { return load(at); }
   static TORCH_TILE void store(void* at, V v) { std::memcpy(at, &v, sizeof v); }
   static TORCH_TILE V none() { return V{}; }
   static TORCH_TILE V all(const Weight* at) {
@@ -128,7 +133,7 @@ TORCH_TILE void tile(const typename T::Weight* w, int64_t stride, const char* pa
   for (int64_t s = 0; s < steps; ++s) {
     V in[N];
 #pragma GCC unroll 2
-    for (int n = 0; n < N; ++n) in[n] = T::load(panel + (s * N + n) * int64_t(sizeof(V)));
+    for (int n = 0; n < N; ++n) in[n] = T::panel(panel + (s * N + n) * T::kPanel);
 #pragma GCC unroll 12
     for (int r = 0; r < R; ++r) {
       const V each = T::all(row[r / 3] + (r % 3) * stride + s * T::kDepth);

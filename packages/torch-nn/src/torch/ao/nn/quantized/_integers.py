@@ -47,6 +47,21 @@ def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor,
     return found
 
 
+def rows(layer: Any) -> tuple[Tensor | None, Tensor | None, Tensor]:
+    """A scale for each row of the weight, and the weight as products take it, for inputs that are rounded as they come.
+
+    None where the weight's zero is not the integer 0, or a sum is longer than 32 bits. Kept with the layer, beside the
+    integers that this was made of.
+    """
+    weight, steps, zero = (layer._buffers[name] for name in ("weight_int", "weight_scale", "weight_zero_point"))
+    if zero.any() or weight.shape[1] > MOST_PRODUCTS:
+        found = None, None, weight
+    else:
+        found = steps.to(torch.float32).expand(weight.shape[0]).contiguous(), PACK(weight), weight
+    layer.__dict__["_scales"] = found
+    return found
+
+
 class Refound:
     """What a layer keeps of itself to compute faster is neither copied nor saved: it is another processor's, perhaps."""
 

@@ -171,15 +171,13 @@ def _linear(op: str, after: Any = None) -> Any:
 
 def _linear_dynamic(relu: bool) -> Any:
     def linear_dynamic(X: Tensor, W_prepack: Packed, reduce_range: bool = False) -> Tensor:
-        weight = W_prepack.weight()
-        scale, zero = W_prepack._buffers["weight_scale"], W_prepack._buffers["weight_zero_point"]
         if X.dtype is not torch.float32:
             raise RuntimeError(f"quantized::linear_dynamic: expected an input of float32, got {X.dtype}")
-        if zero.any() or weight.shape[1] > _integers.MOST_PRODUCTS:
-            y = F.linear(X, weight.dequantize(), W_prepack.bias())
+        each, packed, _ = W_prepack.__dict__.get("_scales") or _integers.rows(W_prepack)
+        if each is None:
+            y = F.linear(X, W_prepack.weight().dequantize(), W_prepack.bias())
         else:
-            each = scale.to(torch.float32).expand(weight.shape[0]).contiguous()
-            y = INT8_LINEAR(X, W_prepack.weight_int, each, W_prepack.bias())
+            y = INT8_LINEAR(X, packed, each, W_prepack.bias())
         return y.relu() if relu else y
 
     return linear_dynamic

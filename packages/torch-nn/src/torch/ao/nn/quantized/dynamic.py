@@ -8,11 +8,12 @@ import torch
 from torch import Tensor, _seams, nn
 from torch.nn import functional as F
 
+from . import _integers
 from ._integers import Refound
 from ._layers import zeros_like_weight
 from ._weights import adopt, fit, held, hold, quantize_weight
 
-INT8_LINEAR, INT8_PACK = _seams.operator("_int8_linear"), _seams.operator("_int8_pack")
+INT8_LINEAR = _seams.operator("_int8_linear")
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell"]
 
@@ -61,18 +62,18 @@ class Linear(Refound, nn.Module):
             return F.linear(x, self.weight_half.to(x.dtype), self.bias())
         if x.dtype is not torch.float32:
             raise RuntimeError(f"Linear: expected an input of float32, got {x.dtype}")
-        if x.shape[-1:] != (self.in_features,):
+        if not x.dim() or x.size(-1) != self.in_features:
+            raise RuntimeError(f"Linear: expected {self.in_features} features, got an input of shape {tuple(x.shape)}")
+        if not x.dim() or x.size(-1) != self.in_features:
             raise RuntimeError(f"Linear: expected {self.in_features} features, got an input of shape {tuple(x.shape)}")
         kept = self.__dict__.get("_scales")
-        if kept is None or kept[2] is not self.weight_int:  # another once the layer is moved
-            # one for each row, or None where zero is not the integer 0; and the weight as products like it best
-            scales = self.weight_scale.to(torch.float32).expand(self.out_features).contiguous()
-            whole = self.weight_zero_point.any() or self.in_features >= 1 << 16
-            found = (None, None) if whole else (scales, INT8_PACK(self.weight_int))
-            kept = self.__dict__["_scales"] = (*found, self.weight_int)
+        if kept is None or kept[2] is not self._buffers["weight_int"]:  # another once the layer is moved
+            kept = _integers.rows(self)
         scales, packed, _ = kept
         if scales is not None:
-            return INT8_LINEAR(x, packed, scales, self.bias())
+            return INT8_LINEAR(x, packed, scales, self._buffers["_bias"])
+        if scales is not None:
+            return INT8_LINEAR(x, packed, scales, self._buffers["_bias"])
         zero = self.weight_zero_point
         integers = self.weight_int.to(torch.float32) - (zero[:, None] if zero.dim() else zero)
         step = x.detach().abs().amax(-1, keepdim=True).clamp(min=1e-30) / 127 if x.numel() else x[..., :1]
