@@ -238,15 +238,16 @@ class Sized:
         return "def f(x, y):\n    z = x\n    " + "\n    ".join(lines) + "\n    return z, x * 2\n"
 
 
+@pytest.mark.parametrize("dynamic", [None, True])
 @pytest.mark.parametrize("seed", range(60))
-def test_random_functions_of_sizes_give_what_python_gives(seed, tmp_path):
+def test_random_functions_of_sizes_give_what_python_gives(seed, dynamic, tmp_path):
     made = Sized(seed)
     path = tmp_path / "sized.py"
     path.write_text("import torch\n" + made.text())
     space = {}
     exec(compile(path.read_text(), str(path), "exec"), space)
     f = space["f"]
-    compiled = torch.compile(f)
+    compiled = torch.compile(f, dynamic=dynamic)
     draw = random.Random(seed)
     for _ in range(8):
         x = torch.randn(draw.randint(1, 6), draw.randint(1, 6))
@@ -261,3 +262,78 @@ def test_random_functions_of_sizes_give_what_python_gives(seed, tmp_path):
         for a, b in zip(got, expected):
             assert a.shape == b.shape, made.text()
             assert torch.equal(a, b) or torch.allclose(a, b, equal_nan=True), made.text()
+
+
+def test_dynamic_true_makes_the_first_program_for_all_sizes():
+    check(lambda x: (x * 2 + 1).relu().sum(0), [(3, 4), (5, 7), (7, 4), (64, 2)], most=1, dynamic=True)
+
+    def heads(x):
+        b, t, c = x.shape
+        return x.view(b, t, 4, c // 4).transpose(1, 2).reshape(b * 4, t, -1)
+
+    check(heads, [(2, 3, 8), (4, 5, 8), (3, 9, 16)], most=1, dynamic=True)
+
+
+def test_with_dynamic_true_sizes_that_a_layer_holds_to_stay():
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    compiled = torch.compile(net, dynamic=True)
+    for size in ((5, 4), (9, 4), (2, 4), (64, 4)):
+        x = torch.randn(size)
+        assert torch.equal(compiled(x), net(x))
+    assert captures(compiled) == 1
+
+
+def test_a_dim_that_is_marked_may_change_from_the_first_call_on():
+    function = torch.compile(lambda x, y: x @ y)
+    for n in (3, 7, 100, 2):
+        x, y = torch.randn(n, 5), torch.randn(5, 6)
+        torch._dynamo.mark_dynamic(x, 0)
+        assert torch.equal(function(x, y), x @ y)
+    assert captures(function) == 1
+    function(torch.randn(4, 8), torch.randn(8, 6))  # another size that was not marked
+    assert captures(function) == 2
+
+
+def test_dims_of_the_size_of_one_that_is_marked_change_with_it_where_they_have_to():
+    function = torch.compile(lambda x, y: x + y)
+    for n in (3, 7, 12):
+        x, y = torch.randn(n, 5), torch.randn(n, 5)
+        torch._dynamo.mark_dynamic(x, 0)
+        assert torch.equal(function(x, y), x + y)
+    assert captures(function) == 1
+
+
+def test_a_mark_says_between_which_sizes():
+    function = torch.compile(lambda x: x * 2)
+    for n, count in ((4, 1), (8, 1), (3, 1), (9, 2), (5, 2)):
+        x = torch.randn(n)
+        torch._dynamo.mark_dynamic(x, 0, min=3, max=8)
+        assert torch.equal(function(x), x * 2)
+        assert captures(function) == count, n
+    with pytest.raises(TypeError, match="max must be an int, got 'many'"):
+        torch._dynamo.mark_dynamic(torch.ones(2), 0, max="many")
+
+
+def test_what_cannot_be_general_is_captured_for_its_size_alone():
+    def f(x):
+        return sum(x[i] * i for i in range(x.shape[0]))
+
+    check(f, [(3, 2), (4, 2), (5, 2)], most=3, dynamic=True)
+
+    def draws(x):
+        return x + torch.rand(x.shape)
+
+    compiled = torch.compile(draws, dynamic=True)
+    for n in (3, 5):
+        x = torch.ones(n)
+        torch.manual_seed(1)
+        wanted = draws(x)
+        torch.manual_seed(1)
+        assert torch.equal(compiled(x), wanted)
+
+
+def test_views_and_broadcast_tensors_are_no_reason_to_fail():
+    function = torch.compile(lambda x: x.sum(-1) + 1, dynamic=True)
+    for x in (torch.ones(3).expand(4, 3), torch.randn(4, 6)[:, ::2], torch.randn(5, 3).t(), torch.randn(0, 3)):
+        assert torch.equal(function(x), x.sum(-1) + 1)

@@ -11,30 +11,37 @@ if TYPE_CHECKING:
 __all__ = ["mark_dynamic", "mark_static"]
 
 
-def _mark(tensor: Any, index: Any, name: str) -> None:
+def _mark(tensor: Any, index: Any, name: str) -> set[int]:
     if not isinstance(tensor, torch.Tensor):
         raise TypeError(f"expected a tensor, got {type(tensor).__name__}")
     dims = range(tensor.dim()) if index is None else index if isinstance(index, (list, tuple)) else (index,)
     for i in dims:
         if not -tensor.dim() <= i < tensor.dim():
             raise IndexError(f"dim {i} of a tensor of {tensor.dim()} dims, of shape {tuple(tensor.shape)}")
-    marks = set(getattr(tensor, name, ()))
-    setattr(tensor, name, marks | {i % tensor.dim() for i in dims})
+    dims = {i % tensor.dim() for i in dims}
+    setattr(tensor, name, set(getattr(tensor, name, ())) | dims)
+    return dims
 
 
 def mark_dynamic(
     t: Any, index: Any, *, hint_override: int | None = None, min: int | None = None, max: int | None = None,
     specialize_on: Any = None,
 ) -> None:  # fmt: skip
-    """Say that a dim, or each of several, may change: its second size makes a program for all, unless
-    ``torch._dynamo.config.automatic_dynamic_shapes`` is off and nothing is marked. IndexError for a dim that is not there.
+    """Say that a dim, or each of several, may change, between ``min`` and ``max``: the first program is for all its sizes.
+
+    IndexError for a dim that is not there, TypeError for a limit that is no int.
 
     >>> x = torch.ones(3, 4)
     >>> torch._dynamo.mark_dynamic(x, 0)
     >>> x._dynamo_dynamic_indices
     {0}
     """
-    _mark(t, index, "_dynamo_dynamic_indices")
+    for name, limit in (("min", min), ("max", max)):
+        if limit is not None and not isinstance(limit, int):
+            raise TypeError(f"mark_dynamic: {name} must be an int, got {limit!r}")
+    dims = _mark(t, index, "_dynamo_dynamic_indices")
+    if min is not None or max is not None:
+        t._dynamo_dynamic_range = {**getattr(t, "_dynamo_dynamic_range", {}), **dict.fromkeys(dims, (min, max))}
 
 
 def mark_static(t: Any, index: Any = None) -> None:

@@ -129,7 +129,11 @@ class Compiled:
         return result
 
     def _add(self, observer, steps, args, kwargs):
-        """Keep a program; or one for several sizes, where another one differs from it in sizes only."""
+        """Keep a program; or one for several sizes, where another one differs from it in sizes only, or where the caller says
+        that sizes change.
+        """
+        if not self.programs and (found := _dynamic.general(self, args, kwargs, _finish, observer, observer.graph)):
+            observer, steps = found
         for other in self.programs:
             found = _dynamic.resized(self, args, kwargs, _finish, observer, observer.graph, other.layouts)
             if found is not None:

@@ -1,4 +1,6 @@
-"""Programs for several sizes: made of a function when its second set of sizes comes."""
+"""Programs for several sizes: made of a function when its second set of sizes comes, or at once where the caller says that
+sizes change (``dynamic=True``, ``mark_dynamic``): the second set is then one that is made up.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from ._observer import Observer
 from ._outside import is_argument
 from ._sizes import Size, Space, shapes_watched
 
-__all__ = ["Resized", "resized"]
+__all__ = ["Resized", "general", "resized"]
 
 #: kinds of nodes that are about sizes only
 _OF_SIZES = frozenset((
@@ -21,14 +23,21 @@ _OF_SIZES = frozenset((
     "prim::NumToTensor", "prim::ListConstruct",
 ))  # fmt: skip
 
+_MOST_SIZES = 6  #: different ones that are tried one by one
+_BIG = 1 << 20  #: elements of a tensor that is not doubled
+_FACTORS = ((3, 5, 7, 11), (5, 7, 11, 13))  #: of sizes that are made up, so that they are no numbers of the program
+
 
 class Resized(Observer):
-    """Watches a call in which some sizes of arguments may change. ``free`` says which: path of a tensor -> its dims."""
+    """Watches a call in which some sizes of arguments may change. ``free`` says which: path of a tensor -> its dims.
 
-    def __init__(self, free):
+    ``ranges`` are those of marks: path of a tensor -> dim -> least and greatest, or None.
+    """
+
+    def __init__(self, free, ranges):
         super().__init__()
-        self.free, self.space, self.takes_sizes = free, Space(self, {}), True
-        self.dims = []  # of each variable, in order: (slot, dim)
+        self.free, self.ranges, self.space, self.takes_sizes = free, ranges, Space(self, {}), True
+        self.dims, self.asked = [], []  # of each variable, in order: (slot, dim); (source, dim)
 
     def layout(self, value, source):
         """What is guarded of an input: sizes that may change are not."""
@@ -37,8 +46,12 @@ class Resized(Observer):
         if dims:
             sizes = tuple(-1 if i in dims else n for i, n in enumerate(sizes))
             for i in dims:
-                self.space.free[len(self.inputs), i] = f"d{len(self.dims)}"
+                name = self.space.free[len(self.inputs), i] = f"d{len(self.dims)}"
+                least, most = self.ranges.get(source, {}).get(i, (None, None))
+                self.space.conditions += [f"{name} >= {least}"] * (least is not None)
+                self.space.conditions += [f"{name} <= {most}"] * (most is not None)
                 self.dims.append((self.guards.slot(source), i))
+                self.asked.append((source, i))
         return kind, dtype, sizes, None if self.free else strides, device, needs_grad
 
     @staticmethod
@@ -60,11 +73,15 @@ class Resized(Observer):
             self.stop("a size becomes a number of the program")
         names = [f"d{i}" for i in range(len(self.dims))]
         conditions = [f"{name} >= {low}" for name in names] + self.space.conditions
-        asked = eval(f"lambda {', '.join(names)}: {' and '.join(conditions)}", {"__builtins__": {}})
-        self.guards.steps.append(("sizes", self.dims[0][0], asked, list(self.dims)))
+        self.fits = eval(f"lambda {', '.join(names)}: {' and '.join(conditions)}", {"__builtins__": {}})
+        self.guards.steps.append(("sizes", self.dims[0][0], self.fits, list(self.dims)))
         for node in list(self.graph.nodes()):
             if node.kind() == "prim::NumToTensor" and not node.output().uses():
                 node.destroy()
+
+    def holds(self, layouts):
+        """Whether the program is for arguments of these layouts."""
+        return self.fits(*(layouts[source][2][i] for source, i in self.asked))
 
 
 def _caller():
@@ -92,6 +109,16 @@ def _static(value, dims):
     """Whether one of these dims is marked as one that never changes."""
     marks = getattr(value, "_dynamo_static_indices", ())
     return any(i in marks for i in dims)
+
+
+def _within(ranges, *calls):
+    """Whether the sizes of calls are those that marks allow."""
+    return all(
+        (least is None or layouts[source][2][i] >= least) and (most is None or layouts[source][2][i] <= most)
+        for source, dims in ranges.items()
+        for i, (least, most) in dims.items()
+        for layouts in calls
+    )
 
 
 def _with_sizes(value, source, layouts, free):
@@ -160,34 +187,120 @@ def resized(compiled, args, kwargs, finish, observer, graph, before):
         marked = (getattr(observer.known_at[source], "_dynamo_dynamic_indices", ()) for source in free)
         if not all(set(dims) <= set(marks) for dims, marks in zip(free.values(), marked)):
             return None
+    ranges = {source: getattr(observer.known_at[source], "_dynamo_dynamic_range", {}) for source in free}
+    if not _within(ranges, before, observer.layouts):
+        return None
     random = any(node.isNondeterministic() for node in graph.nodes())
     if random and any(node.kind() == "prim::ListUnpack" for node in graph.nodes()):
         return None
     compiled.in_vain += 1
-    there = tuple(_with_sizes(a, ("index", ("args",), i), before, free) for i, a in enumerate(args))
-    named = {k: _with_sizes(v, ("key", ("kwargs",), k), before, free) for k, v in kwargs.items()}
     state = torch.get_rng_state() if random else None
-    found = []
     try:
-        for given, names in ((args, kwargs), (there, named)):
-            watcher = Resized(free)
-            result = watcher.run(compiled.function, given, names)
-            if watcher.reason is not None:
-                return None
-            watcher.close(2)
-            steps = finish(watcher, result, compiled) if watcher.reason is None else None
-            if watcher.reason is not None:
-                return None
-            found.append((watcher, steps))
+        # Sizes as they were in two calls; and others, where one of them is a number of the program, too.
+        for layouts in ((None, before), [_made_up(observer.layouts, free, factors) for factors in _FACTORS]):
+            if layouts[1] is None:
+                break
+            found = _watched(compiled, args, kwargs, finish, free, ranges, layouts)
+            if found and found[0].holds(observer.layouts) and _work(found[0].graph) == _work(graph):
+                compiled.in_vain -= 1
+                return found
     except Exception:  # whatever goes wrong with sizes that may change, goes right with those that do not
         return None
     finally:
         if state is not None:
             torch.set_rng_state(state)
-    (watcher, steps), (other, _) = found
+    return None
+
+
+def _watched(compiled, args, kwargs, finish, free, ranges, layouts):
+    """What the function does with these sizes (None: those of the arguments), if it is the same for all of them."""
+    found = []
+    for each in layouts:
+        given, names = args, kwargs
+        if each is not None:
+            given = tuple(_with_sizes(a, ("index", ("args",), i), each, free) for i, a in enumerate(args))
+            names = {k: _with_sizes(v, ("key", ("kwargs",), k), each, free) for k, v in kwargs.items()}
+        watcher = Resized(free, ranges)
+        result = watcher.run(compiled.function, given, names)
+        if watcher.reason is None:
+            watcher.close(2)
+        steps = finish(watcher, result, compiled) if watcher.reason is None else None
+        if watcher.reason is not None:
+            return None
+        found.append((watcher, steps))
+    (watcher, _), (other, _) = found
     if _signature(watcher.graph) != _signature(other.graph) or watcher.space.conditions != other.space.conditions:
         return None
-    if _work(watcher.graph) != _work(graph):
+    return found[0]
+
+
+def general(compiled, args, kwargs, finish, observer, graph):
+    """What :func:`resized` gives, of a call without an earlier one, where the caller says that sizes change; None where
+    nobody does, or where they cannot.
+    """
+
+    def attempt(free):
+        before = _made_up(observer.layouts, free, None) if free else None
+        found = before and resized(compiled, args, kwargs, finish, observer, graph, before)
+        compiled.in_vain = 0
+        return found
+
+    marked, all_dims = {}, {}
+    for source, (kind, _, sizes, *_) in observer.layouts.items():
+        value = observer.known_at.get(source)
+        if kind is not torch.Tensor or value is None or not is_argument(source):
+            continue
+        dims = tuple(i for i, n in enumerate(sizes) if n >= 2 and not _static(value, (i,)))
+        all_dims[source] = dims
+        marked[source] = tuple(i for i in dims if i in getattr(value, "_dynamo_dynamic_indices", ()))
+    if compiled.dynamic:
+        return attempt(_some(all_dims)) or _of_each_size(attempt, all_dims, observer.layouts)
+    marked = _some(marked)
+    if not marked:
         return None
-    compiled.in_vain -= 1
-    return watcher, steps
+    sizes = {observer.layouts[source][2][i] for source, dims in marked.items() for i in dims}
+    return attempt(marked) or attempt(_of_sizes(all_dims, observer.layouts, sizes))
+
+
+def _some(dims_of):
+    return {source: dims for source, dims in dims_of.items() if dims}
+
+
+def _of_sizes(dims_of, layouts, sizes):
+    """The dims whose size is among these."""
+    return _some({s: tuple(i for i in dims if layouts[s][2][i] in sizes) for s, dims in dims_of.items()})
+
+
+def _of_each_size(attempt, dims_of, layouts):
+    """Where not all sizes can change together (a layer holds to its own), those that can: equal ones change as one."""
+    sizes = sorted({layouts[source][2][i] for source, dims in dims_of.items() for i in dims})
+    if not 2 <= len(sizes) <= _MOST_SIZES:
+        return None
+    found = {n: steps for n in sizes if (steps := attempt(_of_sizes(dims_of, layouts, {n})))}
+    together = attempt(_of_sizes(dims_of, layouts, set(found))) if len(found) > 1 else None
+    return together or next(iter(found.values()), None)
+
+
+def _made_up(layouts, free, factors):
+    """Layouts of another call, where equal sizes stay equal; None where memory is not dense. Sizes that may change are twice
+    as big (half, of what is big), or each is times a factor of its own.
+    """
+    sizes = sorted({layouts[source][2][i] for source, dims in free.items() for i in dims})
+    most = max(torch.Size(layouts[source][2]).numel() for source in free)
+    if factors is None:
+        to = {n: max(2, n // 2) if most > _BIG and n != 2 else 2 * n for n in sizes}
+    elif len(sizes) > len(factors) or most > _BIG // 1000:
+        return None
+    else:
+        to = {n: n * factor for n, factor in zip(sizes, factors)}
+    other = dict(layouts)
+    for source, dims in free.items():
+        kind, dtype, sizes, strides, device, needs_grad = layouts[source]
+        made = tuple(to[n] if i in dims else n for i, n in enumerate(sizes))
+        steps, step, was = [0] * len(sizes), 1, 1
+        for i in sorted(range(len(sizes)), key=lambda i: (strides[i], -i)):
+            if sizes[i] != 1 and strides[i] != was:
+                return None
+            steps[i], step, was = step, step * made[i], was * sizes[i]
+        other[source] = kind, dtype, made, tuple(steps), device, needs_grad
+    return other
