@@ -129,6 +129,15 @@ def test_a_wheelhouse_that_lacks_a_package_is_refused(house, tmp_path):
         index.make(house, tmp_path / "index")
 
 
+def test_a_package_that_cannot_be_compiled_here_is_left_out(house, tmp_path, monkeypatch, capsys):
+    next(house.glob("torch_core_cuda-*.whl")).unlink()
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    index.make(house, tmp_path / "index")
+    assert "torch-core-cuda left out: there is no nvcc" in capsys.readouterr().out
+    assert (tmp_path / "index" / "simple" / "torch-nn" / "index.html").exists()
+    assert not list((tmp_path / "index" / "files").glob("torch_core_cuda-*.whl"))
+
+
 def test_a_bill_of_materials_names_libraries_and_requirements(house, tmp_path):
     file = house / f"torch_nn-{packages.read()['torch-nn'].version}-py3-none-any.whl"
     with zipfile.ZipFile(file, "a") as archive:
