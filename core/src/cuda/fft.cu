@@ -8,6 +8,7 @@
 //   with a large prime   a convolution with a chirp, by transforms of a power of two (L. Bluestein, 1970)
 #include <algorithm>
 
+#include "cuda/cufft.h"
 #include "cuda/each.h"
 #include "cuda/scan.h"
 #include "cuda/tables.h"
@@ -322,7 +323,22 @@ void transform_as(const Tensor& from, const Tensor& to, int64_t dim, bool backwa
   Transform<T>(all / n / inner, n, inner, backward, current_stream(to.device().index).handle)
       .run(static_cast<const Complex<T>*>(from.data()), static_cast<Complex<T>*>(to.data()), T(scale));
 }
+template <class T>
+struct Scaled {
+  Complex<T>* x;
+  T scale;
+  __device__ void operator()(int64_t i) const { x[i] = Complex<T>(x[i].re * scale, x[i].im * scale); }
+};
+template <class T>
+void scale_by(const Tensor& to, double scale) {
+  auto* const x = static_cast<Complex<T>*>(to.data());
+  launch_each(kOp, x, to.numel(), Scaled<T>{x, T(scale)});
+}
 void transform(const Tensor& from, const Tensor& to, int64_t dim, bool backward, double scale) {
+  if (transform_by_cufft(from, to, dim, backward)) {
+    if (scale != 1) to.dtype() == DType::Complex128 ? scale_by<double>(to, scale) : scale_by<float>(to, scale);
+    return;
+  }
   if (to.dtype() == DType::Complex128)
     transform_as<double>(from, to, dim, backward, scale);
   else

@@ -1,10 +1,12 @@
-// What passes between processes, and what torch.cuda.cudart() has of CUDA's own functions.
+// What passes between processes, what torch.cuda.cudart() has of CUDA's own functions, and where libraries lie.
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 
 #include <cstring>
 #include <string>
 #include <string_view>
 
+#include "cuda/libraries.h"
 #include "cuda/runtime.h"
 #if !defined(TORCH_CUDA_HOST)
 #include <cuda_profiler_api.h>
@@ -37,6 +39,8 @@ int told(cudaError_t code) {
 }  // namespace
 
 void add_sharing(py::module_& m) {
+  m.def("offer_library", offer_library);
+  m.def("path_of_library", path_of_library);
   m.def("memory_handle", [](int device, uintptr_t base) {
     const DeviceGuard guard(device);
     cudaIpcMemHandle_t handle;

@@ -40,6 +40,10 @@ def _load():
 
 _native = _load()
 _native.start()
+if _native.device_count() > 0:
+    from .nvidia import offer
+
+    offer()
 if "torch._operators.predicates" in sys.modules:
     _native.set_deterministic(sys.modules["torch._operators.predicates"]._deterministic)
 

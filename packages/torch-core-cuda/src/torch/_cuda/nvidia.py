@@ -8,6 +8,8 @@ import importlib.util
 import os
 from pathlib import Path
 
+from . import _native
+
 #: The file, and the wheel that brings it; None: the driver does. A file named in the environment takes its place.
 LIBRARIES = {
     "cublasLt": ("libcublasLt.so.13", "nvidia-cublas"),
@@ -19,16 +21,26 @@ LIBRARIES = {
     "nvml": ("libnvidia-ml.so.1", None),
     "driver": ("libcuda.so.1", None),
 }
+#: opened by the compiled part when it first needs them, and done without where they are not found
+OFFERED = ("cufft",)
 
 
 def candidates(name: str) -> list[str]:
     """Where a library may lie, the likeliest first."""
     file, _ = LIBRARIES[name]
-    if given := os.environ.get(f"TORCH_{name.upper()}_LIBRARY"):
-        return [given]
+    given = os.environ.get(f"TORCH_{name.upper()}_LIBRARY")
+    if given is not None:  # empty: none
+        return [given] if given else []
     wheels = importlib.util.find_spec("nvidia")
     places = wheels.submodule_search_locations if wheels else ()
     return [*(str(p) for place in places for p in sorted(Path(place).glob(f"*/lib/{file}"))), file]
+
+
+def offer() -> None:
+    """Tell the compiled part where the libraries are that it opens itself. Over an execution layer, only those of the environment."""
+    for name in OFFERED:
+        wanted = not _native.HOST or f"TORCH_{name.upper()}_LIBRARY" in os.environ
+        _native.offer_library(name, candidates(name) if wanted else [])
 
 
 @functools.cache
@@ -42,4 +54,5 @@ def open_library(name: str, what: str) -> ctypes.CDLL:
         except OSError as error:
             reasons.append(str(error))
     remedy = f"pip install {wheel}" if wheel else "it comes with NVIDIA's driver"
-    raise RuntimeError(f"{what} needs {file}, which cannot be opened ({reasons[0]}); {remedy}")
+    reason = reasons[0] if reasons else f"TORCH_{name.upper()}_LIBRARY is empty"
+    raise RuntimeError(f"{what} needs {file}, which cannot be opened ({reason}); {remedy}")
