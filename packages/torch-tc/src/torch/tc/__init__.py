@@ -15,6 +15,7 @@ tensor([[1., 2.],
 
 from torch.tc import options
 from torch.tc._cache import decode
+from torch.tc._early import TcAutotuner, TcCompilationUnit, cuda_compiler, llvm_flags, nvcc_flags
 from torch.tc._flags import (
     SetDebugFlags,
     debug_halide,
@@ -58,6 +59,8 @@ __all__ = [
     "Options",
     "SetDebugFlags",
     "TC",
+    "TcAutotuner",
+    "TcCompilationUnit",
     "TcUnit",
     "TensorComprehension",
     "Tuner",
@@ -67,6 +70,7 @@ __all__ = [
     "autotune_and_compile",
     "autotuner_settings",
     "compile",
+    "cuda_compiler",
     "debug_halide",
     "debug_lang",
     "debug_tc_mapper",
@@ -75,11 +79,13 @@ __all__ = [
     "define",
     "dump_cuda",
     "dump_ptx",
+    "llvm_flags",
     "logtostderr",
     "make_autograd",
     "make_autotuned_options_factory",
     "make_load_from_cache_options_factory",
     "make_naive_options_factory",
+    "nvcc_flags",
     "options",
     "parse",
     "parse_defs",
