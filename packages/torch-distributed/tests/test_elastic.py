@@ -12,7 +12,6 @@ import torch.distributed as dist
 from torch.distributed import _cluster
 from torch.distributed.elastic.membership import Membership
 from torch.distributed.elastic.rendezvous import RendezvousParameters, RendezvousTimeoutError
-from torch.distributed.elastic.utils.data import ElasticDistributedSampler
 from torch.distributed.elastic.utils.distributed import get_free_port
 
 JOB = """
@@ -155,16 +154,6 @@ def test_settings_of_a_rendezvous_are_read_and_held_to_their_kinds():
         RendezvousParameters("c10d", "here:1", "7", 2, 1)
     with pytest.raises(ValueError, match="non-empty"):
         RendezvousParameters("", "here:1", "7", 1, 1)
-
-
-@pytest.mark.parametrize(("length", "start", "size"), [(10, 0, 2), (10, 7, 2), (11, 3, 3), (5, 4, 4)])
-def test_a_sampler_goes_on_where_the_job_had_stopped(length, start, size):
-    parts = [ElasticDistributedSampler(range(length), size, rank, start) for rank in range(size)]
-    assert len({len(part) for part in parts}) == 1
-    assert all(len(list(part)) == len(part) for part in parts)
-    assert {i for part in parts for i in part} == set(range(start, length))
-    with pytest.raises(ValueError, match="should be less than dataset size"):
-        ElasticDistributedSampler(range(length), size, 0, length)
 
 
 def test_a_free_port_can_be_listened_at():
