@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import copy
 import enum
 
 from .. import _ir as ir
 from . import types
-from .errors import NotSupportedError, ScriptError
+from .errors import ScriptError
 from .scope import EXITS, FALLS, MAYBE, RAISES, Frame, assigned
 from .values import Enumerated, Invalid, Items, Range, Self, Static, TupleOf, Zipped
 
@@ -16,11 +17,54 @@ __all__ = ["Loops"]
 MOST_TURNS = 2**63 - 1
 
 
+class _Breaks(ast.NodeTransformer):
+    """Puts a statement before each ``break`` that ends this loop."""
+
+    def __init__(self, statement):
+        self.statement, self.found = statement, False
+
+    def visit_Break(self, node):
+        self.found = True
+        return [ast.copy_location(self.statement(False), node), node]
+
+    def visit_For(self, node):
+        node.orelse = [each for statement in node.orelse for each in self._all(statement)]
+        return node
+
+    visit_While = visit_For
+
+    def _all(self, statement):
+        made = self.visit(statement)
+        return made if isinstance(made, list) else [made]
+
+    def body(self, statements):
+        return [each for statement in statements for each in self._all(statement)]
+
+
+def _without_else(node):
+    """Statements that do what a loop with an ``else`` does: a name says whether the loop has run to its end."""
+    name = f"_ran_to_its_end_{node.lineno}_{node.col_offset}"
+
+    def says(truth):
+        return ast.fix_missing_locations(
+            ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(truth)), node)
+        )
+
+    loop = copy.deepcopy(node)
+    breaks = _Breaks(says)
+    loop.body, loop.orelse = breaks.body(loop.body), []
+    if not breaks.found:
+        return [loop, *node.orelse]
+    whole = ast.If(ast.Name(name, ast.Load()), node.orelse, [])
+    return [says(True), loop, ast.fix_missing_locations(ast.copy_location(whole, node))]
+
+
 class Loops:
     """Emits ``for``, ``while`` and comprehensions."""
 
     def do_While(self, node):
-        self._no_else(node)
+        if node.orelse:
+            return self.body(_without_else(node))
         condition, yes, _ = self.condition(node.test)
         if isinstance(condition, Static) and not condition.value and not self._changes(node):
             return FALLS
@@ -45,7 +89,8 @@ class Loops:
                     continue
 
     def do_For(self, node):
-        self._no_else(node)
+        if node.orelse:
+            return self.body(_without_else(node))
         items = self.visit(node.iter)
         known = self.unrolled(items)
         if known is not None:
@@ -55,10 +100,6 @@ class Loops:
         targets = assigned([node.target])
         names = list(dict.fromkeys([*assigned(node.body), *targets]))
         return self.loop(node, names, length, Static(True), bind, node.body, None, targets)
-
-    def _no_else(self, node):
-        if node.orelse:
-            raise NotSupportedError("else branches of loops aren't supported in the script language", self.place)
 
     # -- what can be iterated over ----------------------------------------------------------------------------------
 
