@@ -97,7 +97,11 @@ class GlooGroup(FlatGroup):
         exchange = Exchange(self, None, self._timeout)
         work = GlooWork(self, text, [tensor], found)
         generator = steps(exchange)
-        pending = list(next(generator))  # posted here, in the order of the calls
+        try:
+            pending = list(next(generator))  # posted here, in the order of the calls
+        except library.Failed as error:  # the connection is gone already
+            self._failed = f"{text}: {error}"
+            raise DistBackendError(self._failed) from None
         finish = lambda: work.finish(exchange, generator, pending)
         if attended:
             finish()
