@@ -216,6 +216,7 @@ Extra& Node::get_extra() {
 
 std::string Node::name() const {
   std::string_view op_name = op ? op->op_name() : std::string_view("Unknown");
+  if (op_name == "true_divide") op_name = "div";  // one operator under two names: x / 2 prints DivBackward0
   std::string s;
   bool upper = true;
   for (char c : op_name) {

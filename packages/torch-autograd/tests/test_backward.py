@@ -504,3 +504,17 @@ def test_gradients_flow_through_arguments_in_the_order_of_2018():
     y = torch.ones(2, dtype=torch.float64, requires_grad=True)
     torch.add(x, 3, y).sum().backward()
     assert x.grad.tolist() == [1, 1] and y.grad.tolist() == [3, 3]
+
+
+def test_a_gradient_of_whole_numbers_becomes_one_of_the_results_dtype():
+    x = torch.ones(2, requires_grad=True)
+    x.sum().backward(torch.tensor(3))
+    assert x.grad.tolist() == [3, 3] and x.grad.dtype == torch.float32
+
+
+def test_a_quotient_is_called_so_under_both_names():
+    x = torch.ones(2, requires_grad=True)
+    assert {(x / 2).grad_fn.name(), torch.div(x, 2).grad_fn.name(), torch.true_divide(x, x).grad_fn.name()} == {
+        "DivBackward0"
+    }
+    assert repr(x / 2) == "tensor([0.5000, 0.5000], grad_fn=<DivBackward0>)"
