@@ -185,3 +185,13 @@ def test_assembly_of_a_gpu_is_refused_by_name():
 
     with pytest.raises(NotImplementedError, match="inline_asm_elementwise: no compiler of GPU kernels"):
         inline_asm_elementwise(torch.ones(1), asm_str="mov", constraints="=r,r", dtype=torch.float32)
+
+
+def test_whether_determinism_was_asked_for_is_remembered():
+    before = torch.are_deterministic_algorithms_enabled()
+    try:
+        for mode in (True, False):
+            torch.use_deterministic_algorithms(mode)
+            assert torch.are_deterministic_algorithms_enabled() is mode
+    finally:
+        torch.use_deterministic_algorithms(before)

@@ -292,13 +292,12 @@ _deterministic = False  # as it was asked for last; torch._cuda reads it when it
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """Whether results never depend on timing: always so on the CPU, and with a CUDA device when it was asked for.
+    """Whether it was asked for that results never depend on timing; on the CPU they never do.
 
-    >>> torch.cuda.is_available() or torch.are_deterministic_algorithms_enabled()
-    True
+    >>> torch.are_deterministic_algorithms_enabled()
+    False
     """
-    cuda = sys.modules.get("torch._cuda")
-    return _deterministic if cuda is not None and cuda.is_available() else True
+    return _deterministic
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
