@@ -235,3 +235,17 @@ def test_packed_sequences_cast_their_data_and_keep_their_order(start, cast):
     assert done.data.tolist() == [2, 3, 5, 1, 4]
     assert torch.equal(done.unsorted_indices, packed.unsorted_indices)
     assert (done is packed) == (start == cast)
+
+
+def test_masks_of_attention_have_the_shape_of_its_places():
+    layer, x = nn.MultiheadAttention(4, 2, batch_first=True), torch.ones(2, 3, 4)
+    with pytest.raises(AssertionError, match=r"expected key_padding_mask of shape \(2, 3\), got \(3, 2\)"):
+        layer(x, x, x, key_padding_mask=torch.zeros(3, 2, dtype=torch.bool))
+    with pytest.raises(RuntimeError, match=r"attn_mask is \(2, 3, 3\), but should be \(3, 3\) or, .*\(4, 3, 3\)"):
+        layer(x, x, x, attn_mask=torch.zeros(2, 3, 3))
+    with pytest.raises(RuntimeError, match=r"attn_mask is \(2, 2\), but should be \(3, 3\)"):
+        layer(x, x, x, attn_mask=torch.zeros(2, 2))
+    with pytest.raises(AssertionError, match="does not match value shape"):
+        layer(x, x[:1], x)
+    masked = layer(x, x, x, attn_mask=torch.zeros(4, 3, 3))[0]
+    assert torch.equal(masked, layer(x, x, x)[0])

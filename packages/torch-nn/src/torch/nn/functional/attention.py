@@ -157,6 +157,22 @@ def multi_head_attention_forward(
     if is_causal and attn_mask is None:
         raise RuntimeError("multi_head_attention: is_causal is a hint about attn_mask; give the mask as well")
     head = width // num_heads
+    places = key.shape[0] if static_k is None else static_k.shape[1]
+    if key.shape[:2] != value.shape[:2] or key.shape[1] != batch:
+        raise AssertionError(
+            f"multi_head_attention: key shape {tuple(key.shape)} does not match value shape {tuple(value.shape)}, or the batch "
+            f"of query {tuple(query.shape)}"
+        )
+    if key_padding_mask is not None and key_padding_mask.shape != (batch, places):
+        raise AssertionError(
+            f"multi_head_attention: expected key_padding_mask of shape {(batch, places)}, got {tuple(key_padding_mask.shape)}"
+        )
+    shapes = (length, places), (batch * num_heads, length, places)
+    if attn_mask is not None and tuple(attn_mask.shape) not in shapes:
+        raise RuntimeError(
+            f"multi_head_attention: the shape of attn_mask is {tuple(attn_mask.shape)}, but should be {shapes[0]} or, "
+            f"for each head of the batch, {shapes[1]}"
+        )
     mask = _additive(attn_mask, query, "attn_mask")
     padding = _additive(key_padding_mask, query, "key_padding_mask")
 
