@@ -279,8 +279,30 @@ def test_functional_call_swaps_parameters_for_one_call():
     out = functional_call(layer, {"weight": torch.full((1, 1), 2.0), "bias": torch.zeros(1)}, torch.ones(1, 1))
     assert out.item() == 2.0
     assert layer.weight is weight
-    with pytest.raises(AttributeError, match="no parameter or buffer 'wieght'"):
-        functional_call(layer, {"wieght": weight}, torch.ones(1, 1))
+    with pytest.warns(UserWarning, match="no parameter, buffer or tensor 'wieght'"):
+        out = functional_call(layer, {"wieght": weight}, torch.ones(1, 1))
+    assert torch.equal(out, layer(torch.ones(1, 1))) and not hasattr(layer, "wieght")
+    with pytest.raises(AttributeError, match="head"):
+        functional_call(layer, {"head.weight": weight}, torch.ones(1, 1))
+    with pytest.raises(TypeError, match="'in_features' is a int, not a tensor"):
+        functional_call(layer, {"in_features": weight}, torch.ones(1, 1))
+
+
+def test_functional_call_swaps_tensors_that_are_plain_attributes():
+    from torch.func import functional_call
+
+    class Scaled(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.ones(1)
+
+        def forward(self, x):
+            return x * self.scale
+
+    layer = Scaled()
+    own = layer.scale
+    assert functional_call(layer, {"scale": torch.tensor([3.0])}, torch.ones(1)).item() == 3
+    assert layer.scale is own
 
 
 def test_a_class_that_exec_made_has_no_module_of_python():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 
 import torch
 from torch import nn
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 
 __all__ = ["functional_call", "replace_all_batch_norm_modules_", "stack_module_state"]
+
+
+_ABSENT = object()
 
 
 def _places(module):
@@ -35,19 +39,35 @@ def _replacements(module, tensors, places, tie_weights, strict):
     missing = [path for path in places if path not in tensors]
     if strict and (unexpected or missing):
         raise RuntimeError(f"functional_call: unexpected key(s): {unexpected}, missing key(s): {missing}")
-    if unexpected:
-        raise AttributeError(f"functional_call: {type(module).__name__} has no parameter or buffer {unexpected[0]!r}")
+    for path in unexpected:
+        places[path] = _attribute(module, path)
     wanted = dict(tensors)
     if tie_weights:
         by_tensor = {}
         for path, tensor in tensors.items():
             registry, name = places[path]
-            if by_tensor.setdefault(id(registry[name]), tensor) is not tensor:
+            if name in registry and by_tensor.setdefault(id(registry[name]), tensor) is not tensor:
                 raise ValueError(f"functional_call: different values given for the tied weights that include {path!r}")
         for path, (registry, name) in places.items():
-            if id(registry[name]) in by_tensor:
+            if name in registry and id(registry[name]) in by_tensor:
                 wanted[path] = by_tensor[id(registry[name])]
     return wanted
+
+
+def _attribute(module, path):
+    """The place of a tensor that is a plain attribute, or becomes one for the call."""
+    owner, _, name = path.rpartition(".")
+    owner = module.get_submodule(owner)
+    if name in owner._modules or hasattr(type(owner), name):
+        raise TypeError(f"functional_call: {path!r} of {type(module).__name__} is not a tensor")
+    if name not in owner.__dict__:
+        warnings.warn(
+            f"functional_call: {type(module).__name__} has no parameter, buffer or tensor {path!r}; the call gets an attribute of that name",
+            stacklevel=6,
+        )
+    elif not isinstance(owner.__dict__[name], torch.Tensor):
+        raise TypeError(f"functional_call: {path!r} is a {type(owner.__dict__[name]).__name__}, not a tensor")
+    return owner.__dict__, name
 
 
 def functional_call(
@@ -81,12 +101,15 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
     """
     places = _places(module)
     wanted = _replacements(module, parameters_and_buffers, places, tie_weights, strict)
-    before = {path: places[path][0][places[path][1]] for path in wanted}
+    before = {path: places[path][0].get(places[path][1], _ABSENT) for path in wanted}
 
     def put(tensors):
         for path, tensor in tensors.items():
             registry, name = places[path]
-            registry[name] = tensor
+            if tensor is _ABSENT:
+                registry.pop(name, None)
+            else:
+                registry[name] = tensor
 
     put(wanted)
     try:
