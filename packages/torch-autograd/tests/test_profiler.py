@@ -417,7 +417,7 @@ def test_cuda_and_other_tools_say_what_is_missing():
         profile(use_device="xpu")
     with pytest.raises(NotImplementedError, match="experimental_config= is an option of PyTorch's tracing library"):
         profile(experimental_config=object())
-    for emit, why in ((profiler.emit_nvtx, "need the CUDA plug-in"), (profiler.emit_itt, "Intel's ITT")):
+    for emit, why in ((profiler.emit_nvtx, "NVTX, is not opened"), (profiler.emit_itt, "Intel's ITT")):
         with pytest.raises(NotImplementedError, match=why), emit():
             pass
         with emit(enabled=False):

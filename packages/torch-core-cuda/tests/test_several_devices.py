@@ -105,3 +105,18 @@ def test_bags_of_embeddings(mode):
     assert torch.allclose(b.detach().cpu(), a.detach(), atol=1e-6)
     a.square().sum().backward(), b.square().sum().backward()
     assert torch.allclose(there.weight.grad.cpu(), here.weight.grad, atol=1e-5)
+
+
+def test_older_words_for_devices_mean_what_they_say():
+    said = run(
+        """
+        import torch
+        x = torch.ones(3, device="cuda:0")
+        print(x.new([0, 1, 2], device=1).device, x.new(2, device="cuda:1").device, x.new(2).device)
+        with torch.cuda.device(1):
+            print(x.type(torch.cuda.DoubleTensor).device, x.type("torch.FloatTensor").device, x.cpu().type(torch.cuda.FloatTensor).device)
+        print(torch.cuda.comm.gather([x, x.cuda(1)], destination=-1).device)
+        """,
+        "devices=2",
+    ).split()
+    assert said == ["cuda:1", "cuda:1", "cuda:0", "cuda:0", "cpu", "cuda:1", "cpu"]

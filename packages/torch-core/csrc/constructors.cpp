@@ -259,6 +259,7 @@ PyObject* legacy_new(Legacy l, PyObject* args, PyObject* kwargs) {
                             "legacy constructor expects device type: %s but device type: %s was passed; use "
                             "torch.empty(..., device=...)",
                             to_string(Device(l.device.type)).c_str(), to_string(Device(d.type)).c_str());
+      l.device = d;
     } else if (n || named) {
       return PyErr_Format(PyExc_TypeError, "new() takes '%U' by name only when nothing else is given", key);
     } else {

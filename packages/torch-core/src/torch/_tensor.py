@@ -222,7 +222,12 @@ def _type(self, dtype=None, non_blocking=False, **kwargs):
     """
     from ._compat.classes import class_name, target
 
-    return class_name(self) if dtype is None else self.to(*target(dtype), non_blocking=non_blocking)
+    if dtype is None:
+        return class_name(self)
+    *place, dtype = target(dtype)
+    if place == [self.device.type]:  # whichever of several devices it is on
+        place = []
+    return self.to(*place, dtype, non_blocking=non_blocking)
 
 
 def _type_as(self, other):

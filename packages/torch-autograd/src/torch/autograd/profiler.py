@@ -411,18 +411,18 @@ class _Emit:
 
 
 class emit_nvtx(_Emit):
-    """Marks operators for NVIDIA's profilers. Entering raises NotImplementedError: it needs CUDA.
+    """Marks operators for NVIDIA's profilers. Entering raises NotImplementedError: their library is not opened.
 
     >>> with torch.autograd.profiler.emit_nvtx():
     ...     pass
     Traceback (most recent call last):
         ...
-    NotImplementedError: emit_nvtx: NVTX ranges need the CUDA plug-in of torch-core, ...
+    NotImplementedError: emit_nvtx: NVIDIA's library of ranges, NVTX, is not opened; ...
     """
 
     _why = (
-        "emit_nvtx: NVTX ranges need the CUDA plug-in of torch-core, which is not installed; "
-        "torch.autograd.profiler.profile() records the CPU"
+        "emit_nvtx: NVIDIA's library of ranges, NVTX, is not opened; torch.autograd.profiler.profile() records operators, and "
+        "torch.cuda.nvtx names ranges in what it records"
     )
 
 

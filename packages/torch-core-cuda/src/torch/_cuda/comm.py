@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import torch
 
 from .devices import index_of
@@ -167,6 +169,9 @@ def gather(tensors, dim=0, destination=None, *, out=None) -> torch.Tensor:
         if destination is not None:
             raise RuntimeError(f"gather: 'destination' must not be given with 'out', got {destination}")
         return torch.cat([x.to(out.device) for x in tensors], dim, out=out)
+    if destination == -1:
+        warnings.warn('gather: -1 for the CPU is deprecated; use "cpu"', FutureWarning, stacklevel=2)
+        destination = "cpu"
     on_cpu = not isinstance(destination, (int, type(None))) and torch.device(destination).type == "cpu"
     place = torch.device("cpu") if on_cpu else _place(destination, "gather")
     return torch.cat([x.to(place) for x in tensors], dim)
