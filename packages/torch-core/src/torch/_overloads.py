@@ -230,7 +230,7 @@ def of_call(operator: Any, text: str, values: tuple[Any, ...]) -> tuple[Any, tup
 def of_schema(schema: Schema, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The overload of a call of the operator that has a schema; tensors of any device stand for those of the call.
 
-    >>> str(of_schema(Schema.parse("sum(Tensor self, dim[]? dim=None) -> Tensor"), (torch.ones(2), [0]), {}))
+    >>> str(of_schema(Schema.parse("sum(Tensor self, int[]? dim=None) -> Tensor"), (torch.ones(2), [0]), {}))
     'aten.sum.dim_IntList'
     """
     row = _Row(schema)
