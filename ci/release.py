@@ -1,7 +1,8 @@
-"""Releases one package: fragments become its changelog, the version moves, the wheels are checked, a tag is set.
+"""Releases a package: fragments become its changelog, the version moves, the wheels are checked, a tag is set.
 
     python ci/release.py torch-nn 0.1.1            # on a clean tree; commits and tags, pushes nothing
     python ci/release.py torch-nn 0.1.1 --dry-run  # prints the changelog entry
+    python ci/release.py all                       # every package whose version is not tagged yet, as 0.1.0 of all of them
     python ci/release.py index                     # a package index of the wheelhouse; see ci/index.py
 
 Dependants are not rebuilt for a patch: their pins are compatible releases.
@@ -88,6 +89,17 @@ def write(package: Package, version: str, text: str) -> None:
         replace(package.folder / "src/torch/__init__.py", r"\+core\.[\d.]+", f"+core.{version}")
 
 
+def tag(package: Package, version: str) -> str:
+    """The name of a release in git."""
+    return f"{package.name}-v{version}"
+
+
+def untagged(among: dict[str, Package], root: Path = ROOT) -> list[Package]:
+    """Packages whose version has no tag yet."""
+    tags = subprocess.run(["git", "tag", "--list"], cwd=root, check=True, capture_output=True, text=True).stdout.split()
+    return [package for package in among.values() if tag(package, package.version) not in tags]
+
+
 def replace(file: Path, pattern: str, text: str) -> None:
     new, count = re.subn(pattern, text, file.read_text(), flags=re.M)
     if count != 1:
@@ -118,34 +130,48 @@ def main() -> None:
         make_index(sys.argv[2:])
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("name")
-    parser.add_argument("version")
+    parser.add_argument("name", help="a package, or all")
+    parser.add_argument("version", nargs="?", help="of the release; all have that of their pyproject.toml")
     parser.add_argument("--dry-run", action="store_true")
     options = parser.parse_args()
     among = packages.read()
-    if options.name not in among:
-        parser.error(f"no package {options.name!r}; there are {', '.join(among)}")
-    package = among[options.name]
-    if not re.fullmatch(shape(package), options.version):
-        parser.error(
-            f"version {options.version!r}: three plain numbers, as in 0.1.1; pins such as ~=0.1.0 refuse others. "
-            "Only torch itself states the generation of its API before its own number: 2.14.0+parts.0.1.1"
-        )
-    text = entry(package.folder, options.version, datetime.date.today())
+    if options.name == "all":
+        if options.version:
+            parser.error("all packages are released with the versions that they have; name one to give it another")
+        chosen = {package: package.version for package in untagged(among)}
+        if not chosen:
+            sys.exit("release: the versions of all packages are tagged")
+    else:
+        if options.name not in among:
+            parser.error(f"no package {options.name!r}; there are {', '.join(among)}")
+        if not options.version:
+            parser.error(f"which version of {options.name}? It has {among[options.name].version}")
+        chosen = {among[options.name]: options.version}
+    for package, version in chosen.items():
+        if not re.fullmatch(shape(package), version):
+            parser.error(
+                f"version {version!r}: three plain numbers, as in 0.1.1; pins such as ~=0.1.0 refuse others. "
+                "Only torch itself states the generation of its API before its own number: 2.14.0+parts.0.1.1"
+            )
+    entries = {package: entry(package.folder, version, datetime.date.today()) for package, version in chosen.items()}
     if options.dry_run:
-        print(text)
+        for package, text in entries.items():
+            print(f"# {package.name}\n\n{text}" if len(entries) > 1 else text)
         return
     if subprocess.run(["git", "status", "--porcelain"], cwd=ROOT, capture_output=True, text=True).stdout:
         sys.exit("release: commit or stash your changes first")
-    write(package, options.version, text)
-    if package.name == "torch-core":
-        record = ROOT / "ci" / "interface.txt"
-        lines = record.read_text().splitlines()
-        record.write_text("".join(f"{line}{'' if line.endswith(' released') else ' released'}\n" for line in lines))
+    for package, version in chosen.items():
+        write(package, version, entries[package])
+        if package.name == "torch-core":
+            record = ROOT / "ci" / "interface.txt"
+            lines = record.read_text().splitlines()
+            record.write_text("".join(f"{line}{'' if line.endswith(' released') else ' released'}\n" for line in lines))
     run(sys.executable, "-m", "tox", "run", "-e", "wheels,lint,floor")
-    run("git", "commit", "-qam", f"{package.name} {options.version}")
-    run("git", "tag", "-a", f"{package.name}-v{options.version}", "-m", f"{package.name} {options.version}")
-    print(f"tagged {package.name}-v{options.version}; the wheels are in .wheelhouse")
+    run("git", "commit", "-qam", ", ".join(f"{package.name} {version}" for package, version in chosen.items()))
+    for package, version in chosen.items():
+        run("git", "tag", "-a", tag(package, version), "-m", f"{package.name} {version}")
+        print(f"tagged {tag(package, version)}")
+    print("the wheels are in .wheelhouse")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 import datetime
+import subprocess
 
 import pytest
 import release
@@ -61,3 +62,14 @@ def test_a_release_without_fragments_is_refused(package):
         fragment.unlink()
     with pytest.raises(ValueError, match="has no fragments"):
         release.entry(package.folder, "0.1.1", DAY)
+
+
+def test_all_are_those_whose_version_has_no_tag(tmp_path):
+    among = packages.read()
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    for command in (["init", "-q"], ["commit", "-q", "--allow-empty", "-m", "begun"], ["tag", "torch-nn-v0.0.9"]):
+        subprocess.run([*git, *command], cwd=tmp_path, check=True)
+    assert release.untagged(among, tmp_path) == list(among.values())
+    for name in ("torch-nn", "torch"):
+        subprocess.run(["git", "tag", release.tag(among[name], among[name].version)], cwd=tmp_path, check=True)
+    assert {p.name for p in release.untagged(among, tmp_path)} == set(among) - {"torch-nn", "torch"}
