@@ -1,5 +1,6 @@
 import io
 import os
+import pickle
 import sys
 import traceback
 import zipfile
@@ -108,6 +109,16 @@ def test_tensors_of_all_pickles_share_what_they_shared():
     (whole, turned), later = importer.load_pickle("a", "x.pkl"), importer.load_pickle("a", "y.pkl")
     whole[1, 0] = 50.0
     assert turned[0, 1] == 50.0 and later["row"][0] == 50.0 and later["ints"].tolist() == [1, 2]
+
+
+def test_a_bytearray_is_as_long_as_its_pickle_says():
+    file, _ = packed(lambda exporter: exporter.save_pickle("a", "x.pkl", bytearray(b"abc"), pickle_protocol=5))
+    assert PackageImporter(file).load_pickle("a", "x.pkl") == bytearray(b"abc")
+    for size in (2**40, 2**63 - 1, 2**64 - 1):
+        claims = b"\x80\x05\x96" + size.to_bytes(8, "little") + b"abc."
+        file, _ = packed(lambda exporter: exporter.save_binary("a", "x.pkl", claims))
+        with pytest.raises(pickle.UnpicklingError, match=f"expected {size} bytes in a bytearray, but only 4 remain"):
+            PackageImporter(file).load_pickle("a", "x.pkl")
 
 
 def test_packages_of_pytorch_are_read(data):

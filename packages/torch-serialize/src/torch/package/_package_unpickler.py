@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import struct
+import sys
 from typing import Any
 
 import torch
@@ -17,6 +19,16 @@ class PackageUnpickler(pickle._Unpickler):  # type: ignore[misc, name-defined]  
     def __init__(self, importer: Any, file: Any, storages: dict[str, Any], map_location: Any):
         super().__init__(file)
         self._importer, self._storages, self._map_location = importer, storages, map_location
+
+    def _bytearray(self) -> None:
+        # The base class makes room for as many bytes as the file claims before it looks for them.
+        (size,) = struct.unpack("<Q", self.read(8))
+        data = self.read(min(size, sys.maxsize))
+        if len(data) < size:
+            raise pickle.UnpicklingError(f"expected {size} bytes in a bytearray, but only {len(data)} remain")
+        self.append(bytearray(data))
+
+    dispatch = {**pickle._Unpickler.dispatch, pickle.BYTEARRAY8[0]: _bytearray}  # type: ignore[attr-defined]
 
     def find_class(self, module: str, name: str) -> Any:
         module = {"__builtin__": "builtins", "copy_reg": "copyreg"}.get(module, module)
