@@ -66,6 +66,9 @@ def test_functions_have_a_module_too():
 
 def test_limits_are_named_on_their_classes():
     assert torch.finfo.eps is not None and torch.iinfo.bits is not None
+    assert torch.finfo(float).eps == torch.finfo(complex).eps == 2.0**-52 and torch.iinfo(int).bits == 64
+    with pytest.raises(TypeError, match="torch.iinfo to handle torch.int64"):
+        torch.finfo(int)
     with pytest.raises(AttributeError):
         torch.finfo(torch.float32).nonsense = 1
 

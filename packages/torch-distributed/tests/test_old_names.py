@@ -31,8 +31,11 @@ def test_pieces_of_a_dim_are_where_shard_says():
 
 def test_names_that_libraries_look_for(alone):
     from torch.distributed._functional_collectives import permute_tensor
-    from torch.distributed.distributed_c10d import _pg_map
+    from torch.distributed.distributed_c10d import _get_global_rank, _pg_map
     from torch.distributed.rpc import api
+
+    with pytest.warns(FutureWarning, match="use get_global_rank"):
+        assert _get_global_rank(dist.group.WORLD, 0) == 0
 
     assert [backend for backend, _ in _pg_map.values()] == ["gloo"]
     assert permute_tensor(torch.ones(2, 2), [0]).shape == (2, 2)

@@ -333,3 +333,14 @@ def test_a_list_of_results_is_traced_with_a_warning():
         torch.jit.trace(lambda x: [x, (x,)], torch.ones(1), strict=False)
     graph, out = torch.jit._get_trace_graph(lambda x: [x + 1], torch.ones(1))
     assert [node.kind() for node in graph.nodes()][-1] == "prim::ListConstruct" and out[0].item() == 2
+
+
+def test_weights_of_a_graph_to_look_at_have_types_and_shapes():
+    graph, _ = torch.jit._get_trace_graph(torch.nn.Linear(3, 2), torch.ones(1, 3))
+    (call,) = [node for node in graph.nodes() if node.kind() == "aten::linear"]
+    types = [value.type() for value in call.inputs()]
+    assert [(each.scalarType(), each.sizes()) for each in types] == [
+        ("Float", [1, 3]),
+        ("Float", [2, 3]),
+        ("Float", [2]),
+    ]

@@ -28,6 +28,11 @@ SMALL = {
 }
 
 
+def _dtype_of(type):
+    """The dtype that one of Python's types of numbers stands for; else what was given."""
+    return {float: _C.float64, complex: _C.complex128, int: _C.int64}.get(type, type)
+
+
 class finfo:
     """Limits of a floating point dtype: bits, eps, max, min, tiny, smallest_normal, smallest_subnormal, resolution.
 
@@ -42,7 +47,7 @@ class finfo:
     )  # fmt: skip
 
     def __init__(self, type: Any = None) -> None:
-        dtype = _C.get_default_dtype() if type is None else type
+        dtype = _C.get_default_dtype() if type is None else _dtype_of(type)
         if not isinstance(dtype, _C.dtype) or not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle {dtype!r}")
         dtype = dtype.to_real()
@@ -86,6 +91,7 @@ class iinfo:
     __slots__ = ("bits", "dtype", "max", "min")
 
     def __init__(self, type: Any) -> None:
+        type = _dtype_of(type)
         if (
             not isinstance(type, _C.dtype)
             or type.is_floating_point

@@ -37,6 +37,14 @@ def is_torchelastic_launched() -> bool:
     return "TORCHELASTIC_RUN_ID" in os.environ
 
 
+def _get_global_rank(group, rank) -> int:
+    """The former name of :func:`torch.distributed.get_global_rank`."""
+    import warnings
+
+    warnings.warn("_get_global_rank is deprecated, use get_global_rank instead", FutureWarning, stacklevel=2)
+    return get_global_rank(group, rank)
+
+
 def _get_default_group():
     return _world_module.default_group()
 

@@ -499,6 +499,10 @@ def _get_trace_graph(
     if tree is not None:
         from ._passes import lower_graph
 
+        given = len(list(graph.inputs())) - 1  # the first one is the module
         graph, weights = lower_graph(graph, tree.object)
+        for value, weight in zip(list(graph.inputs())[given:], weights):
+            if isinstance(weight, torch.Tensor):
+                value.setType(ir.TensorType.create_from_tensor(weight))
         args = (*args, *weights)
     return (graph, out, args) if return_inputs else (graph, out)
