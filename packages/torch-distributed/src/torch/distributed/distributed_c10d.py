@@ -42,7 +42,7 @@ def _get_global_rank(group, rank) -> int:
     import warnings
 
     warnings.warn("_get_global_rank is deprecated, use get_global_rank instead", FutureWarning, stacklevel=2)
-    return get_global_rank(group, rank)
+    return _world_module.get_global_rank(group, rank)
 
 
 def _get_default_group():
