@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import io
-from importlib.abc import ResourceReader
+import sys
 from typing import Any
+
+if sys.version_info >= (3, 11):  # importlib.abc has lost it in 3.14
+    from importlib.resources.abc import ResourceReader
+else:
+    from importlib.abc import ResourceReader
 
 
 class Reader(ResourceReader):
