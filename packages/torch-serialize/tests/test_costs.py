@@ -310,3 +310,16 @@ def test_a_word_that_is_called_again_and_again_takes_a_bounded_multiple_of_the_f
         assert peak < MOST * len(out.getvalue()) + (1 << 20), (seed, outcome, peak, len(out.getvalue()))
         outcomes[outcome] += 1
     assert outcomes
+
+
+def test_what_stands_for_the_scheme_of_a_quantized_tensor_is_not_made_a_text_of():
+    twice = b"]q\xf0"
+    for _ in range(200):  # lists that hold the one before twice: as a text 2 ** 200 brackets
+        twice += b"](h\xf0h\xf0eq\xf0"
+    storage = b"((" + text("storage") + name("torch.ByteStorage") + text("0") + text("cpu") + b"K\x01tQ"
+    scale = b"G" + struct.pack(">d", 0.5)
+    body = (
+        name("torch._utils._rebuild_qtensor") + storage + b"K\x00K\x01\x85K\x01\x85(" + twice + scale + b"K\x00t\x89}tR"
+    )
+    with pytest.raises(pickle.UnpicklingError, match="_rebuild_qtensor .* as argument 5"):
+        load(archive(body, b"\0"))

@@ -58,6 +58,7 @@ class TorchNames:
         self.again = False  # whether something could not be made because they have not
         self._numpy = NumpyWords(lambda: self.budget)
         self._dtypes: dict[int, ElementType] = {}  # by id: what `find` gave for names of element types
+        self._schemes: dict[int, tuple[object, str]] = {}  # likewise, of schemes of quantized tensors
         self._layouts: dict[str, object] = {}  # that `layout` gave
         self._kinds = KINDS | {
             "storage": Kind(lambda obj: isinstance(obj, Stored)),
@@ -99,7 +100,10 @@ class TorchNames:
             self._dtypes[id(dtype)] = row
             return _constant(full, dtype)
         if module == "torch" and name in (*_MEMORY_FORMATS, *_SCHEMES, *_INTEGERS):
-            return _constant(full, self._named(name))
+            found = self._named(name)
+            if name in _SCHEMES:
+                self._schemes[id(found)] = found, name
+            return _constant(full, found)
         return None
 
     def trusted(self, module: str, name: str):
@@ -233,10 +237,13 @@ class TorchNames:
 
     def _is_quantizer(self, data) -> bool:
         """A scheme, and one scale and zero point, or those of each channel and the dim of the channels."""
-        if type(data) is not tuple or len(data) not in (3, 4) or not str(data[0]).startswith("torch.per_"):
+        if type(data) is not tuple or len(data) not in (3, 4):
+            return False
+        _, scheme = self._schemes.get(id(data[0]), (None, None))  # what else may stand there is not made a text of
+        if scheme is None:
             return False
         if len(data) == 3:
-            return str(data[0]) == "torch.per_tensor_affine" and type(data[1]) is float and type(data[2]) is int
+            return scheme == "per_tensor_affine" and type(data[1]) is float and type(data[2]) is int
         return all(map(self.backend.is_tensor, data[1:3])) and type(data[3]) is int
 
     def rebuild_qtensor(self, storage, storage_offset, size, stride, quantizer, requires_grad, backward_hooks):
