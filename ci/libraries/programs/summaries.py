@@ -35,6 +35,17 @@ def parameters_by_name():
     return fvcore.nn.parameter_count_table(_net()), dict(fvcore.nn.parameter_count(_net()))
 
 
+def operations():
+    net, x = _net().eval(), numbers(1, 1, 8, 8)
+    flops = fvcore.nn.FlopCountAnalysis(net, x).unsupported_ops_warnings(False)
+    return (
+        flops.total(),
+        dict(flops.by_module()),
+        dict(flops.by_operator()),
+        fvcore.nn.ActivationCountAnalysis(net, x).total(),
+    )
+
+
 def weights_at_the_start():
     import fvcore.nn.weight_init as init
 

@@ -344,3 +344,47 @@ def test_weights_of_a_graph_to_look_at_have_types_and_shapes():
         ("Float", [2, 3]),
         ("Float", [2]),
     ]
+
+
+def test_convolutions_of_a_graph_to_look_at_have_one_name():
+    nn = torch.nn
+    net = nn.Sequential(
+        nn.Conv1d(2, 3, 2, bias=False), nn.ConvTranspose1d(3, 4, 2, 2), nn.Conv1d(4, 1, 3, padding="same")
+    )
+    graph, out, inputs = torch.jit._get_trace_graph(net, torch.ones(1, 2, 4), return_inputs=True)
+    first, second, third = (node for node in graph.nodes() if "conv" in node.kind())
+    kinds = [each.kind() for each in (first, second, third)]
+    assert kinds == ["aten::_convolution", "aten::_convolution", "aten::_convolution_mode"]
+    assert [len(list(each.inputs())) for each in (first, second, third)] == [13, 13, 7]
+    assert [list(each.inputs())[6].toIValue() for each in (first, second)] == [False, True]
+    assert (
+        second.output().type().sizes()
+        == [1, 4, 6]
+        == list(out.shape[:1])
+        + [
+            4,
+            6,
+        ]
+    )
+    assert list(third.inputs())[0].node() == second
+    assert torch.equal(torch._C._create_function_from_graph("net", graph)(*inputs), out)
+
+
+def test_hooks_name_the_parts_of_a_graph_to_look_at():
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Sequential(torch.nn.ReLU()))
+    seen = []
+
+    def enter(name):
+        return lambda module, args: torch._C._get_tracing_state().push_scope(name)
+
+    def leave(module, args, out):
+        seen.append(torch._C._get_tracing_state().current_scope())
+        torch._C._get_tracing_state().pop_scope()
+
+    for name, module in net.named_modules():
+        module.register_forward_pre_hook(enter(name or "net"))
+        module.register_forward_hook(leave)
+    graph, _ = torch.jit._get_trace_graph(net, (torch.ones(1, 2),))
+    scopes = {node.kind(): node.scopeName() for node in graph.nodes()}
+    assert (scopes["aten::linear"], scopes["aten::relu"]) == ("net/0", "net/1/1.0")
+    assert seen == ["net/0", "net/1/1.0", "net/1", "net"]

@@ -124,12 +124,29 @@ def function_from_graph(name: str, graph: Any) -> Any:
     """
     from ._trace import _function
 
-    return _function(ir.Function(f"__torch__.{name}", graph.copy()), None)
+    return _function(ir.Function(f"__torch__.{name}", _runnable(graph)), None)
+
+
+def _runnable(graph: Any) -> Any:
+    """A copy of a graph in which operators that are functions of Python here, as the general convolution, are called."""
+    from ._script import operators
+
+    graph = graph.copy()
+    for node in list(graph.nodes()):
+        if node.kind() not in ("aten::_convolution", "aten::_convolution_mode"):
+            continue
+        made = graph.create("prim::PythonOp", list(node.inputs()))
+        made.ival_("pyobj", operators.operator(node.kind().removeprefix("aten::")))
+        made.insertBefore(node)
+        made.output().setType(node.output().type())
+        node.output().replaceAllUsesWith(made.output())
+        node.destroy()
+    return graph
 
 
 def interpret(graph: Any, inputs: Any) -> Any:
     """The outputs of a graph for these inputs."""
-    return ir.Function(f"__torch__.interpreted_{next(_count)}", graph.copy())(*inputs)
+    return ir.Function(f"__torch__.interpreted_{next(_count)}", _runnable(graph))(*inputs)
 
 
 def schemas_for(name: str) -> list[FunctionSchema]:

@@ -48,6 +48,23 @@ class Tracer(ir._native.Tracer):
         super().__init__(graph)
         self.locate_by_frames(_HERE)
         self.set_reads(read_by_operators)
+        self._scopes = graph, []
+
+    def push_scope(self, name):
+        """Calls from now on are of a part of this name, within the parts that were pushed before."""
+        graph, names = self._scopes
+        names.append(name)
+        graph.setScope("/".join(names))
+
+    def pop_scope(self):
+        """The part that was pushed last has ended."""
+        graph, names = self._scopes
+        names.pop()
+        graph.setScope("/".join(names))
+
+    def current_scope(self):
+        """The names of the parts that run, joined by slashes."""
+        return "/".join(self._scopes[1])
 
 
 def unique_name(name):
@@ -173,8 +190,8 @@ class _Scopes:
         self.graph.setScope("")
 
 
-def record(call, inputs, tree=None, strict=True, names=None):
-    """The graph of one call of a function with these arguments."""
+def record(call, inputs, tree=None, strict=True, names=None, follow=True):
+    """The graph of one call of a function with these arguments; its calls are of modules' scopes where those are followed."""
     graph = ir.Graph()
     tracer = Tracer(graph)
     if tree is not None:
@@ -183,7 +200,7 @@ def record(call, inputs, tree=None, strict=True, names=None):
     inputs = copied(tuple(inputs))
     for i, value in enumerate(inputs):
         add_input(tracer, value, names[i] if names and i < len(names) else f"argument_{i + 1}")
-    scopes = _Scopes(tracer, tree.module) if tree is not None else None
+    scopes = _Scopes(tracer, tree.module) if tree is not None and follow else None
     with Watching(tracer):
         recording = ir._native.Recording(tracer)
         try:
@@ -487,6 +504,37 @@ def _check(python, traced, inputs, tolerance, again=None):
             return
 
 
+_SIZES = {f"aten::conv{transposed}{n}d": n for transposed in ("", "_transpose") for n in (1, 2, 3)}
+
+
+def _name_convolutions(graph):
+    """Convolutions under the one name by which what counts operations looks for them, with that operator's inputs."""
+    for node in list(graph.nodes()):
+        kind, inputs = node.kind(), list(node.inputs())
+        if kind not in _SIZES:
+            continue
+        input, weight, bias, stride, padding, *rest = inputs
+        graph.setInsertPoint(node)
+        if padding.type().kind() == "StringType":
+            made = graph.create("aten::_convolution_mode", inputs)
+        else:
+            if "transpose" in kind:
+                outer, groups, dilation = rest
+            else:
+                dilation, groups = rest
+                outer = graph.insertConstant([0] * _SIZES[kind])
+            transposed, *flags = (
+                graph.insertConstant(each) for each in ("transpose" in kind, False, False, True, True)
+            )
+            given = [input, weight, bias, stride, padding, dilation, transposed, outer, groups, *flags]
+            made = graph.create("aten::_convolution", given)
+        made.insertBefore(node)
+        made.setScope(node.scopeName())
+        made.output().setType(node.output().type())
+        node.output().replaceAllUsesWith(made.output())
+        node.destroy()
+
+
 def _get_trace_graph(
     f, args=(), kwargs=None, strict=True, _force_outplace=False, return_inputs=False, _return_inputs_states=False
 ):
@@ -495,7 +543,8 @@ def _get_trace_graph(
     args = _as_tuple(args, "_get_trace_graph")
     tree = Tree(f) if isinstance(f, nn.Module) else None
     call = f if not kwargs else lambda *values: f(*values, **kwargs)
-    graph, out = record(call, args, tree, strict=False)  # a graph to look at may have any output
+    # A graph to look at may have any output, and its scopes are those that the caller's hooks push.
+    graph, out = record(call, args, tree, strict=False, follow=False)
     if tree is not None:
         from ._passes import lower_graph
 
@@ -505,4 +554,5 @@ def _get_trace_graph(
             if isinstance(weight, torch.Tensor):
                 value.setType(ir.TensorType.create_from_tensor(weight))
         args = (*args, *weights)
+    _name_convolutions(graph)
     return (graph, out, args) if return_inputs else (graph, out)

@@ -241,6 +241,12 @@ def _convolution(
 
 
 @_defines
+def _convolution_mode(input, weight, bias, stride, padding, dilation, groups):
+    fn = (F.conv1d, F.conv2d, F.conv3d)[len(stride) - 1]
+    return fn(input, weight, bias, stride, padding, dilation, groups)
+
+
+@_defines
 def einsum(equation, tensors, path=None):
     return torch.einsum(equation, *tensors)
 
