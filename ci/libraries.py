@@ -1,7 +1,7 @@
 """Runs libraries of the public registry, unmodified, on our stack and on PyTorch, and compares their numbers.
 
 python ci/libraries.py --oracle /path/to/python                    # installs, runs, writes docs/libraries.md
-python ci/libraries.py --oracle /path/to/python --only einops timm # runs these and prints; writes nothing
+python ci/libraries.py --oracle /path/to/python --only einops timm # runs these, and writes their rows anew
 python ci/libraries.py --oracle /path/to/python --folder FOLDER    # libraries that are installed in FOLDER already
 python ci/libraries.py --oracle /path/to/python --wheels PYTHON    # our side is what PYTHON has installed, not this tree
 
@@ -11,8 +11,10 @@ programs are ci/libraries/programs/<library>.py: each function of one is a step,
 """
 
 import argparse
+import datetime
 import os
 import pickle
+import re
 import subprocess
 import sys
 import tempfile
@@ -76,8 +78,8 @@ def main() -> int:
             print(f"    {step}: {trouble}")
     good, total = sum(len(o.distances) for o in outcomes), sum(o.steps for o in outcomes)
     print(f"{good} passed, {total - good} failed")
-    if not options.only:
-        PAGE.write_text(page(outcomes))
+    before = PAGE.read_text() if options.only else ""
+    PAGE.write_text(page(outcomes, datetime.date.today(), before))
     return 0
 
 
@@ -174,10 +176,19 @@ def distance(result: list, expected: list, tolerance: float) -> float:
     return worst
 
 
-def page(outcomes: list[Outcome]) -> str:
-    """docs/libraries.md: a line for each program, and below what does not run."""
-    good, total = sum(len(o.distances) for o in outcomes), sum(o.steps for o in outcomes)
-    whole = sum(not o.troubles for o in outcomes)
+def page(outcomes: list[Outcome], today: datetime.date, before: str = "") -> str:
+    """docs/libraries.md: a line for each program, and below what does not run; lines of other programs stay as before."""
+    known = (re.match(r"\| ([\w-]+) \| .* \d+ of \d+ \|.*", line) for line in before.splitlines())
+    rows = {match[1]: match[0] for match in known if match}
+    troubles = [line for line in before.splitlines() if re.match(r"- [\w-]+, `", line)]
+    for o in outcomes:
+        versions = ", ".join(f"{name} {version}" for name, version in o.distributions.items())
+        far = f"{max(o.distances.values()):.0e}" if o.distances else ""
+        rows[o.name] = f"| {o.name} | {versions} | {len(o.distances)} of {o.steps} | {far} | {today} |"
+        troubles = [line for line in troubles if not line.startswith(f"- {o.name}, `")]
+        troubles += [f"- {o.name}, `{step}`: {trouble}" for step, trouble in o.troubles.items()]
+    steps = [[int(n) for n in re.findall(r" (\d+) of (\d+) \|", row)[0]] for row in rows.values()]
+    good, total, whole = sum(g for g, _ in steps), sum(t for _, t in steps), sum(g == t for g, t in steps)
     lines = [
         "# Libraries that run on this stack",
         "",
@@ -186,19 +197,14 @@ def page(outcomes: list[Outcome]) -> str:
         "on this stack and on PyTorch, from the same numbers. A step counts when it succeeds on both and the results agree",
         f"to {TOLERANCE:.0e} of the largest number in them, unless the program says otherwise.",
         "",
-        f"**{good} of {total} steps; {whole} of {len(outcomes)} programs whole.**",
+        f"**{good} of {total} steps; {whole} of {len(rows)} programs whole.**",
         "",
-        "| library | version | steps | largest distance |",
-        "| --- | --- | ---: | ---: |",
+        "| library | version | steps | largest distance | run |",
+        "| --- | --- | ---: | ---: | --- |",
+        *(rows[name] for name in sorted(rows)),
     ]
-    for o in outcomes:
-        versions = ", ".join(f"{name} {version}" for name, version in o.distributions.items())
-        far = f"{max(o.distances.values()):.0e}" if o.distances else ""
-        lines.append(f"| {o.name} | {versions} | {len(o.distances)} of {o.steps} | {far} |")
-    if any(o.troubles for o in outcomes):
-        lines += ["", "## What does not run", ""]
-        for o in outcomes:
-            lines += [f"- {o.name}, `{step}`: {trouble}" for step, trouble in o.troubles.items()]
+    if troubles:
+        lines += ["", "## What does not run", "", *sorted(troubles)]
     return "\n".join(lines) + "\n"
 
 

@@ -1,8 +1,11 @@
+import datetime
 import sys
 
 import libraries
 import numpy as np
 import pytest
+
+DAY, NEXT_DAY = datetime.date(2026, 1, 2), datetime.date(2026, 1, 3)
 
 
 def test_results_agree_within_the_tolerance_of_the_largest_number():
@@ -48,5 +51,16 @@ def test_a_step_that_fails_on_one_side_is_told_and_the_others_count(tmp_path):
     outcome = libraries.compare(program, both, tmp_path)
     assert outcome.distances == {"one": 0.0} and outcome.distributions == {"pytest": pytest.__version__}
     assert "fails with PyTorch, too: KeyError: 'no' (" in outcome.troubles["two"]
-    page = libraries.page([outcome])
+    page = libraries.page([outcome], DAY)
     assert "**1 of 2 steps; 0 of 1 programs whole.**" in page and "- toy, `two`: fails" in page
+
+
+def test_rows_of_other_programs_stay_on_the_page():
+    first = libraries.Outcome("a", {"a": "1.0"}, {"bad": "fails"}, {"good": 0.0})
+    page = libraries.page([first, libraries.Outcome("b", {"b": "2.0"}, {}, {"one": 1e-7})], DAY)
+    later = libraries.page([libraries.Outcome("a", {"a": "1.1"}, {}, {"good": 0.0, "bad": 1e-6})], NEXT_DAY, page)
+    assert (
+        "| a | a 1.1 | 2 of 2 | 1e-06 | 2026-01-03 |" in later
+        and "| b | b 2.0 | 1 of 1 | 1e-07 | 2026-01-02 |" in later
+    )
+    assert "**3 of 3 steps; 2 of 2 programs whole.**" in later and "fails" not in later
