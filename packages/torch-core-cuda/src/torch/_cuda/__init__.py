@@ -43,7 +43,7 @@ _native.start()
 if _native.device_count() > 0:
     from .nvidia import offer
 
-    offer()
+    offer(_native)
 if "torch._operators.predicates" in sys.modules:
     _native.set_deterministic(sys.modules["torch._operators.predicates"]._deterministic)
 

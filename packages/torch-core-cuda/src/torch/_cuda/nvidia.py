@@ -7,8 +7,7 @@ import functools
 import importlib.util
 import os
 from pathlib import Path
-
-from . import _native
+from types import ModuleType
 
 #: The file, and the wheel that brings it; None: the driver does. A file named in the environment takes its place.
 LIBRARIES = {
@@ -36,11 +35,11 @@ def candidates(name: str) -> list[str]:
     return [*(str(p) for place in places for p in sorted(Path(place).glob(f"*/lib/{file}"))), file]
 
 
-def offer() -> None:
+def offer(native: ModuleType) -> None:
     """Tell the compiled part where the libraries are that it opens itself. Over an execution layer, only those of the environment."""
     for name in OFFERED:
-        wanted = not _native.HOST or f"TORCH_{name.upper()}_LIBRARY" in os.environ
-        _native.offer_library(name, candidates(name) if wanted else [])
+        wanted = not native.HOST or f"TORCH_{name.upper()}_LIBRARY" in os.environ
+        native.offer_library(name, candidates(name) if wanted else [])
 
 
 @functools.cache
