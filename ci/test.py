@@ -64,8 +64,17 @@ def tox(python: Path, *arguments: str) -> dict[str, bool]:
                 raise
     if not report.exists():
         return {}
-    found = json.loads(report.read_text()).get("testenvs", {})
-    return {name: env.get("result", {}).get("success", False) for name, env in found.items()}
+    return outcomes(json.loads(report.read_text()))
+
+
+def outcomes(report: dict) -> dict[str, bool]:
+    """Which environments of tox's report succeeded; it names those that did not run, too, without a result.
+
+    >>> outcomes({"testenvs": {"nn": {"result": {"success": True}}, "optim": {}}})
+    {'nn': True}
+    """
+    found = report.get("testenvs", {})
+    return {name: env["result"].get("success", False) for name, env in found.items() if "result" in env}
 
 
 def main() -> None:
