@@ -1,5 +1,7 @@
 """torch.nn.attention: choice of kernel, causal biases, scores as functions, joined sequences."""
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -73,3 +75,32 @@ def test_bags_of_half_types_are_summed_with_more_digits(dtype):
         exact = torch.nn.functional.embedding_bag(rows, table.double(), mode=mode, per_sample_weights=wide)
         got = torch.nn.functional.embedding_bag(rows, table, mode=mode, per_sample_weights=weights)
         assert got.dtype == dtype and (got != exact.to(dtype)).sum() <= 1
+
+
+@pytest.mark.parametrize("kind", ["bool", "numbers"])
+def test_a_place_that_sees_nothing_gets_nothing_and_has_finite_gradients(kind):
+    torch.manual_seed(0)
+    q, k, v = (torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    sees = torch.tensor([[True, True, False], [False, False, False], [True, False, True]])
+    mask = sees if kind == "bool" else torch.zeros(3, 3, dtype=torch.float64).masked_fill(~sees, -math.inf)
+    out = F.scaled_dot_product_attention(q, k, v, mask)
+    assert (out[:, 1] == 0).all()
+    for i in (0, 2):  # the others as if only what they see were there
+        part = F.scaled_dot_product_attention(q[:, i : i + 1], k[:, sees[i]], v[:, sees[i]])
+        assert torch.allclose(out[:, i : i + 1], part)
+    gradients = torch.autograd.grad(out.sum(), (q, k, v))
+    assert all(g.isfinite().all() for g in gradients) and (gradients[0][:, 1] == 0).all()
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+def test_a_sequence_that_is_all_padding_gives_the_output_projections_bias(need_weights):
+    torch.manual_seed(0)
+    layer = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+    torch.nn.init.normal_(layer.out_proj.bias)
+    x, padding = torch.randn(2, 3, 4), torch.tensor([[False, False, True], [True, True, True]])
+    out, _ = layer(x, x, x, key_padding_mask=padding, need_weights=need_weights)
+    if need_weights:
+        assert out[1].isnan().all()  # as its weights are
+    else:
+        assert torch.equal(out[1], layer.out_proj.bias.expand(3, 4))
+    assert torch.allclose(out[0], layer(x, x, x, key_padding_mask=padding)[0][0])
