@@ -104,3 +104,32 @@ def test_a_sequence_that_is_all_padding_gives_the_output_projections_bias(need_w
     else:
         assert torch.equal(out[1], layer.out_proj.bias.expand(3, 4))
     assert torch.allclose(out[0], layer(x, x, x, key_padding_mask=padding)[0][0])
+
+
+@pytest.mark.parametrize(
+    ("change", "zeros"),
+    [({}, True), ({"activation": torch.nn.GELU()}, True), ({"batch_first": False}, False), ({"norm_first": True}, False),
+     ({"activation": torch.tanh}, False), ({"nhead": 1}, False), ({"enable_nested_tensor": False}, False)],
+)  # fmt: skip
+def test_an_encoder_leaves_padding_out_where_pytorch_does(change, zeros):
+    change = {"batch_first": True, "nhead": 2, **change}
+    nested = change.pop("enable_nested_tensor", True)
+    layer = torch.nn.TransformerEncoderLayer(8, dim_feedforward=16, dropout=0.0, **change)
+    encoder = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=nested).eval()
+    x = torch.randn(2, 5, 8)
+    at_the_end = torch.tensor([[False, False, False, True, True], [False] * 5])
+    within = torch.tensor([[False, True, False, True, True], [False] * 5])
+
+    def run(padding, **more):
+        out = encoder(x if change["batch_first"] else x.transpose(0, 1), src_key_padding_mask=padding, **more)
+        return out if change["batch_first"] else out.transpose(0, 1)
+
+    with torch.no_grad():
+        out = run(at_the_end)
+        assert (out[0, 3:] == 0).all() == zeros and (out[0, :3] != 0).all() and (out[1] != 0).all()
+        assert (run(within)[0] != 0).all()
+        assert (run(at_the_end, mask=torch.zeros(5, 5))[0] != 0).all()
+    assert (run(at_the_end)[0] != 0).all()  # where gradients are recorded
+    encoder.train()
+    with torch.no_grad():
+        assert torch.allclose(run(at_the_end)[0, :3], out[0, :3], atol=1e-6) and (run(at_the_end)[0] != 0).all()

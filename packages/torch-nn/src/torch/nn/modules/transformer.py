@@ -10,6 +10,7 @@ from .. import functional as F
 from .. import init
 from ..parameter import is_lazy
 from ._count import layers
+from .activation import GELU, ReLU
 from .attention import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout
@@ -169,11 +170,32 @@ class TransformerDecoderLayer(Module):
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
+def _leaves_padding_out(layer):
+    """Whether PyTorch's encoder goes past padding with such layers."""
+    if type(layer) is not TransformerEncoderLayer:
+        return False
+    attention = layer.self_attn
+    return (
+        attention.batch_first
+        and attention.num_heads % 2 == 0
+        and attention.in_proj_weight is not None
+        and attention.in_proj_bias is not None
+        and not layer.norm_first
+        and layer.norm1.eps == layer.norm2.eps
+        and (layer.activation in (F.relu, F.gelu, torch.relu) or isinstance(layer.activation, (ReLU, GELU)))
+    )
+
+
 class TransformerEncoder(Module):
     """``num_layers`` copies of an encoder layer, and a norm at the end.
 
-    ``enable_nested_tensor`` and ``mask_check`` are accepted; there are no nested tensors, so they change nothing.
+    In evaluation and without gradients, places that ``src_key_padding_mask`` hides at the end of sequences are zeros
+    before that norm, as they are in PyTorch, which leaves them out of the computation there: for layers with
+    ``batch_first`` that normalise last, without ``mask``. ``enable_nested_tensor=False`` keeps what the layers make of them;
+    ``mask_check`` is accepted.
     """
+
+    use_nested_tensor: bool = False  # of modules that were saved before there was this attribute
 
     def __init__(
         self,
@@ -186,6 +208,8 @@ class TransformerEncoder(Module):
         super().__init__()
         self.layers, self.num_layers = _copies(self, encoder_layer, num_layers)
         self.norm = norm
+        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
+        self.use_nested_tensor = enable_nested_tensor and _leaves_padding_out(encoder_layer)
 
     def forward(
         self,
@@ -197,6 +221,14 @@ class TransformerEncoder(Module):
         x = src
         for layer in self.layers:
             x = layer(x, mask, src_key_padding_mask)
+        if self.use_nested_tensor and not self.training and src_key_padding_mask is not None and mask is None:
+            casts = False
+            if not torch.jit.is_scripting():
+                casts = torch.is_autocast_enabled() or torch.is_autocast_enabled("cpu")
+            if x.dim() == 3 and not x.requires_grad and not casts:
+                hidden = src_key_padding_mask if src_key_padding_mask.dtype == torch.bool else src_key_padding_mask != 0
+                at_the_end = (hidden[:, 1:] | ~hidden[:, :-1]).all()  # of every sequence, or nothing is left out
+                x = x.masked_fill((hidden & at_the_end).unsqueeze(-1), 0.0)
         return x if self.norm is None else self.norm(x)
 
 
