@@ -205,6 +205,15 @@ def test_autocast_of_cuda_has_the_module_of_its_first_version():
     assert torch.cuda.amp.autocast_mode is old and callable(old._cast)
 
 
+def test_older_modules_of_mixed_precision_are_imported():
+    from torch.cpu.amp.autocast_mode import autocast
+    from torch.cpu.amp.grad_scaler import GradScaler
+    from torch.cuda.amp.common import amp_definitely_not_available
+
+    assert issubclass(autocast, torch.autocast) and issubclass(GradScaler, torch.amp.GradScaler)
+    assert amp_definitely_not_available() != torch.cuda.is_available()
+
+
 def test_images_are_resized_by_a_factor_that_is_not_sizes_divided():
     x = torch.arange(8.0).view(1, 1, 2, 4)
     resized = torch.ops.aten._upsample_bilinear2d_aa

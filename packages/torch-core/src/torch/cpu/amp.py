@@ -1,11 +1,17 @@
 """``torch.amp`` of the CPU, under older names."""
 
+import sys
+
 from .. import _C
 from ..amp import GradScaler as _GradScaler
 from ..amp import autocast as _autocast
 from ..amp.autocast_mode import _deprecated
 
 __all__ = ["GradScaler", "autocast"]
+
+__path__ = []  # programs also import torch.cpu.amp.autocast_mode
+autocast_mode = grad_scaler = sys.modules[__name__]
+sys.modules.update({f"{__name__}.autocast_mode": autocast_mode, f"{__name__}.grad_scaler": grad_scaler})
 
 
 class autocast(_autocast):

@@ -21,7 +21,8 @@ __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd"]
 
 __path__ = []  # programs also import torch.cuda.amp.grad_scaler
 sys.modules[f"{__name__}.grad_scaler"] = grad_scaler
-autocast_mode = sys.modules[f"{__name__}.autocast_mode"] = sys.modules[__name__]
+autocast_mode = common = sys.modules[__name__]
+sys.modules.update({f"{__name__}.autocast_mode": autocast_mode, f"{__name__}.common": common})
 
 
 class autocast(_autocast):
@@ -57,3 +58,16 @@ def custom_bwd(bwd: Any = None) -> Any:
     """``torch.amp.custom_bwd(..., device_type="cuda")``."""
     _deprecated("cuda", "custom_bwd")
     return _autocast_mode.custom_bwd(bwd, device_type="cuda")
+
+
+def amp_definitely_not_available() -> bool:
+    """Whether there is no device for it: neither CUDA nor an XLA of somewhere else.
+
+    >>> torch.cuda.amp.common.amp_definitely_not_available() or torch.cuda.is_available()
+    True
+    """
+    from importlib.util import find_spec
+
+    from . import is_available
+
+    return not (is_available() or find_spec("torch_xla"))
