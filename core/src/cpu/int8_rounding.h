@@ -21,13 +21,17 @@ TORCH_VEC_INLINE uint8_t byte_of(float steps, float least, float most, int32_t z
 TORCH_VEC_INLINE float least_of(const Int8Result& r) { return r.relu ? 0.0f : float(-r.zero); }
 TORCH_VEC_INLINE float most_of(const Int8Result& r) { return float(255 - r.zero); }
 
-// A product that is not fused with what is added to it.
-TORCH_VEC_INLINE float product_alone(float a, float b) {
+// A product, of numbers or of registers of them, that is not fused with what is added to it: the bits are the same at
+// every level.
+template <class T>
+TORCH_VEC_INLINE T unfused_product(T a, T b) {
 #if defined(__CUDA_ARCH__)
   return __fmul_rn(a, b);
 #else
-  float c = a * b;
-#if defined(__SSE2__)
+  T c = a * b;
+#if defined(__AVX512F__)
+  asm("" : "+v"(c));
+#elif defined(__SSE2__)
   asm("" : "+x"(c));
 #elif defined(__aarch64__)
   asm("" : "+w"(c));
@@ -37,7 +41,7 @@ TORCH_VEC_INLINE float product_alone(float a, float b) {
 }
 // A sum as a number.
 TORCH_VEC_INLINE float number_of(int32_t sum, float step, float scale, float bias) {
-  return product_alone(float(sum), step * scale) + bias;
+  return unfused_product(float(sum), step * scale) + bias;
 }
 // A number in steps of `scale` as a byte, and back.
 TORCH_VEC_INLINE uint8_t quantized(float x, float scale, int32_t zero, uint8_t flip) {
