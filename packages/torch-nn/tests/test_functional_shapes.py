@@ -104,6 +104,38 @@ def test_fractional_pooling_takes_maxima_of_windows_that_cover_the_ends():
         F.fractional_max_pool2d(x, 2)
 
 
+def test_samples_of_fractional_pooling_belong_to_dims_in_pytorchs_order():
+    """Places of windows by Graham (2014): the sample shifts the sequence, and the last window ends with the dim."""
+    ramp = torch.arange(7.0, dtype=torch.float64)
+    zeros = torch.zeros(1, 1, 7, 7, 7, dtype=torch.float64)
+    early, late = 0.0, 0.9
+
+    def maxima(n, dim, samples):
+        shape = [1] * (n + 2)
+        shape[2 + dim] = 7
+        x = zeros[(slice(None),) * 2 + (0,) * (3 - n)] + ramp.reshape(shape)
+        pool = {2: F.fractional_max_pool2d, 3: F.fractional_max_pool3d}[n]
+        y = pool(x, 2, output_size=4, _random_samples=torch.tensor([[samples]], dtype=torch.float64))
+        return y.movedim(2 + dim, -1).reshape(-1, 4)[0].tolist()
+
+    shifted, plain = maxima(3, 0, [late, early, early]), maxima(3, 0, [early, early, early])
+    assert shifted != plain
+    for dim in range(3):  # depth, height and width of a volume: the first sample is that of the depth
+        assert maxima(3, dim, [late if k == dim else early for k in range(3)]) == shifted
+        assert maxima(3, dim, [early if k == dim else late for k in range(3)]) == plain
+    for dim in range(2):  # of a plane: the first sample is that of the width
+        assert maxima(2, dim, [late if k == 1 - dim else early for k in range(2)]) == shifted
+        assert maxima(2, dim, [early if k == 1 - dim else late for k in range(2)]) == plain
+
+
+def test_an_unbatched_input_takes_the_samples_of_the_first_example():
+    x, samples = torch.rand(2, 7, 7, 7), torch.rand(3, 2, 3)
+    torch.testing.assert_close(
+        F.fractional_max_pool3d(x, 2, output_size=4, _random_samples=samples),
+        F.fractional_max_pool3d(x[None], 2, output_size=4, _random_samples=samples[:1])[0],
+    )
+
+
 def bilinear(x, h, w, align):
     """One output at a time, as the definition has it."""
     rows, columns = x.shape[-2:]

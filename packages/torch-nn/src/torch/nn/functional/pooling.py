@@ -366,13 +366,15 @@ def _fractional(n, input, kernel_size, output_size, output_ratio, return_indices
     batch, channels = x.shape[:2]
     if samples is None:
         samples = torch.rand(batch, channels, n, dtype=x.dtype, device=x.device)
+    elif not batched:
+        samples = samples[:1]  # PyTorch reads those of the first example, however many there are
     if tuple(samples.shape) != (batch, channels, n):
         raise RuntimeError(f"{op}: _random_samples must be {(batch, channels, n)}, got {tuple(samples.shape)}")
     # The flat index of every element of every window: (N, C, out..., kernel...).
     index = torch.zeros((), dtype=torch.int64, device=x.device)
     for i, (size, out, k) in enumerate(zip(x.shape[2:], output, kernel)):
-        # samples name the last dim first
-        starts = _fractional_starts(samples[:, :, n - 1 - i], size, out, k)
+        # PyTorch's samples name the last dim first for planes, and the first one first for volumes
+        starts = _fractional_starts(samples[:, :, 1 - i if n == 2 else i], size, out, k)
         window = starts.unsqueeze(-1) + torch.arange(k, device=x.device)  # (N, C, out, k)
         shape = [batch, channels] + [1] * (2 * n)
         shape[2 + i], shape[2 + n + i] = out, k
