@@ -98,7 +98,6 @@ def test_a_mesh_has_a_group_along_each_dim(ranks):
         ("fsdp", "FlatParameter"),
         ("tensor.experimental", "context_parallel"),
         ("rpc", "init_rpc"),
-        ("pipelining", "ScheduleDualPipeV"),
         ("optim", "DistributedOptimizer"),
     ],
 )

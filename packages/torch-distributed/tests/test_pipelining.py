@@ -10,7 +10,6 @@ from torch import nn
 from torch.distributed.pipelining import (
     PipelineStage,
     Schedule1F1B,
-    ScheduleDualPipeV,
     ScheduleGPipe,
     merge_chunks,
     split_args_kwargs_into_chunks,
@@ -162,8 +161,6 @@ def test_what_does_not_fit_is_named(ranks):
                 plan.step(torch.ones(4, 2), target=torch.ones(4, 2))
             with pytest.raises(RuntimeError, match="the last stage needs a target"):
                 plan.step()
-        with pytest.raises(NotImplementedError, match="not run at the same time"):
-            ScheduleDualPipeV()
 
     ranks(2, work)
 

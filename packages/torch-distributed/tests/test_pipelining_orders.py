@@ -1,11 +1,14 @@
 """Several stages a rank: orders that never wait for each other, and training by them against training in one process."""
 
+import itertools
+
 import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.pipelining import (
     PipelineStage,
+    ScheduleDualPipeV,
     ScheduleInterleaved1F1B,
     ScheduleInterleavedZeroBubble,
     ScheduleLoopedBFS,
@@ -16,7 +19,10 @@ from torch.distributed.pipelining._two_backwards import TwoBackwards
 from torch.distributed.pipelining.schedules import get_schedule_class
 from torch.nn import functional as F
 
-SCHEDULES = [ScheduleLoopedBFS, ScheduleInterleaved1F1B, ScheduleInterleavedZeroBubble, ScheduleZBVZeroBubble]
+SCHEDULES = [
+    ScheduleLoopedBFS, ScheduleInterleaved1F1B, ScheduleInterleavedZeroBubble, ScheduleZBVZeroBubble, ScheduleDualPipeV
+]  # fmt: skip
+FOLDED = (ScheduleZBVZeroBubble, ScheduleDualPipeV)
 
 
 def play(place, lists):
@@ -51,12 +57,25 @@ def play(place, lists):
 @pytest.mark.parametrize("schedule", SCHEDULES)
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
 def test_in_every_order_something_can_always_go_on(schedule, ranks):
-    for each in (2,) if schedule is ScheduleZBVZeroBubble else (1, 2, 3):
+    for each in (2,) if schedule in FOLDED else (1, 2, 3):
         stages = ranks * each
-        for parts in [1, 2, ranks, 2 * ranks, 5 * ranks]:
+        dual = schedule is ScheduleDualPipeV
+        for parts in [2 * ranks, 5 * ranks] + ([2 * ranks + 1] if dual else [1, 2, ranks]):
             lists = [schedule._order(rank, ranks, stages, parts) for rank in range(ranks)]
-            assert sum(map(len, lists)) == stages * parts * (3 if "Bubble" in schedule.__name__ else 2)
+            in_two = sum(what == orders.WEIGHTS for order in lists for what, _, _ in order)
+            assert sum(map(len, lists)) == stages * parts * 2 + in_two
+            if not dual:
+                assert in_two == stages * parts * ("Bubble" in schedule.__name__)
             play(schedule._places(stages, ranks), lists)
+
+
+def test_with_two_directions_a_pass_back_follows_each_pass_forward_in_the_middle():
+    ranks, parts = 4, 24
+    lists = [orders.dual_pipe_v(rank, ranks, 8, parts) for rank in range(ranks)]
+    for rank, order in enumerate(lists):
+        pairs = sum((one[0], two[0]) == (orders.FORWARD, orders.BACKWARD) for one, two in itertools.pairwise(order))
+        assert pairs == 2 * (parts - 2 * ranks + rank + 1) + ranks - 1 - rank
+    assert max(play(orders.folded(8, ranks), lists)) <= 2 * ranks + 1
 
 
 def test_the_v_holds_about_two_parts_a_rank_and_breadth_first_all():
@@ -116,6 +135,8 @@ def batch(step, rows=16):
 @pytest.mark.parametrize(("size", "parts"), [(1, 4), (2, 2), (2, 8), (3, 3)])
 def test_stages_learn_what_the_whole_model_learns(ranks, schedule, size, parts):
     rows = 24
+    if schedule is ScheduleDualPipeV:
+        parts = max(parts, 2 * size)
 
     def work(rank):
         count = 2 * size
@@ -192,6 +213,8 @@ def test_what_does_not_fit_is_named(ranks):
             ScheduleZBVZeroBubble(stages(0, 2), 2)
         with pytest.raises(ValueError, match="ScheduleZBVZeroBubble: .* 2 stages a rank, got 6 stages on 2 ranks"):
             ScheduleZBVZeroBubble(stages(0, 2, 4, count=6), 2)
+        with pytest.raises(ValueError, match="ScheduleDualPipeV: .* as there are stages at least, 4, got 3"):
+            ScheduleDualPipeV(stages(rank, 3 - rank), 3)
         with pytest.raises(ValueError, match="5 parts .* do not fall into 2 rounds"):
             ScheduleInterleaved1F1B(stages(rank, rank + 2), 5)
         with pytest.raises(ValueError, match="3 stages do not lie evenly on 2 ranks"):

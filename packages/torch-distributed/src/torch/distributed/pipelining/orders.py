@@ -4,6 +4,8 @@
 do in which something can always go on.
 """
 
+import itertools
+
 FORWARD, BACKWARD, INPUTS, WEIGHTS = "forward", "backward", "inputs", "weights"
 
 
@@ -86,6 +88,65 @@ def zero_bubble_v(rank, ranks, stages, parts):
     gaps with those of weights. It begins no part while it holds 2 for each rank, a part in each of its stages counted.
     """
     return _played(folded(stages, ranks), ranks, parts)[rank]
+
+
+def dual_pipe_v(rank, ranks, stages, parts):
+    """The form of a V in which one part goes back right behind another that goes forward (DeepSeek 2024, halved).
+
+    Where the pipeline fills, gradients of weights follow those of inputs at once; where it runs empty, they fill the gaps.
+
+    >>> dual_pipe_v(1, 2, 4, 4)[:4]
+    [('forward', 1, 0), ('forward', 2, 0), ('forward', 1, 1), ('forward', 2, 1)]
+    """
+    folded(stages, ranks)
+    if parts < stages:
+        raise ValueError(
+            f"a batch has as many parts (n_microbatches) as there are stages at least, {stages}, got {parts}"
+        )
+    early, late = rank, stages - 1 - rank
+    ahead, own = ranks - 1 - rank, rank + 1  # passes of ranks behind this one, and of those before it with its own
+    forwards = {early: itertools.count(), late: itertools.count()}
+    backs = {early: itertools.count(), late: itertools.count()}
+    order: list = []
+    waiting: list = []
+
+    def forward(stage):
+        order.append((FORWARD, stage, next(forwards[stage])))
+
+    def back(stage, two=False):
+        part = next(backs[stage])
+        order.append((INPUTS if two else BACKWARD, stage, part))
+        if two:
+            waiting.append((WEIGHTS, stage, part))
+
+    def weights():
+        order.append(waiting.pop(0))
+
+    for _ in range(2 * ahead):
+        forward(early)
+    for _ in range(own):
+        forward(early)
+        forward(late)
+    for _ in range(ahead):
+        back(late, two=True)
+        weights()
+        forward(late)
+    for _ in range(parts - 2 * ranks + own):  # the long middle: each pass forward has one back behind it
+        forward(early)
+        back(late)
+        forward(late)
+        back(early)
+    for _ in range(ahead):
+        back(late)
+        forward(late)
+        back(early)
+    for i in range(own):
+        back(late, two=2 * i >= own)
+        back(early, two=2 * i + 1 >= own)
+    for _ in range(ahead):
+        weights()
+        back(early, two=True)
+    return order + waiting
 
 
 def _played(place, ranks, parts):

@@ -5,9 +5,9 @@ from .microbatch import merge_chunks, split_args_kwargs_into_chunks
 from .orders import BACKWARD, FORWARD, INPUTS, WEIGHTS
 
 __all__ = [
-    "PipelineScheduleMulti", "PipelineScheduleSingle", "Schedule1F1B", "ScheduleGPipe", "ScheduleInterleaved1F1B",
-    "ScheduleInterleavedZeroBubble", "ScheduleLoopedBFS",
-    "ScheduleZBVZeroBubble", "get_schedule_class",
+    "PipelineScheduleMulti", "PipelineScheduleSingle", "Schedule1F1B", "ScheduleDualPipeV", "ScheduleGPipe",
+    "ScheduleInterleaved1F1B", "ScheduleInterleavedZeroBubble", "ScheduleLoopedBFS", "ScheduleZBVZeroBubble",
+    "get_schedule_class",
 ]  # fmt: skip
 
 
@@ -197,16 +197,31 @@ class ScheduleInterleavedZeroBubble(PipelineScheduleMulti):
         return orders.interleaved(rank, ranks, stages, parts, two=True)
 
 
-class ScheduleZBVZeroBubble(PipelineScheduleMulti):
-    """Rank r of n has stages r and 2n - 1 - r, and gradients of weights where it would wait (Qi 2024)."""
+class _Folded(PipelineScheduleMulti):
+    """Rank r of n has stages r and 2n - 1 - r: the form of a V."""
 
     @staticmethod
     def _places(stages, ranks):
         return orders.folded(stages, ranks)
 
+
+class ScheduleZBVZeroBubble(_Folded):
+    """Rank r of n has stages r and 2n - 1 - r, and gradients of weights where it would wait (Qi 2024)."""
+
     @staticmethod
     def _order(rank, ranks, stages, parts):
         return orders.zero_bubble_v(rank, ranks, stages, parts)
+
+
+class ScheduleDualPipeV(_Folded):
+    """Rank r of n has stages r and 2n - 1 - r; behind each part that goes forward another goes back (DeepSeek 2024).
+
+    The two are computed one after the other, as they are in PyTorch unless a program computes both at once itself.
+    """
+
+    @staticmethod
+    def _order(rank, ranks, stages, parts):
+        return orders.dual_pipe_v(rank, ranks, stages, parts)
 
 
 def get_schedule_class(schedule_name: str) -> type:
