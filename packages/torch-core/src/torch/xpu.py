@@ -6,4 +6,11 @@
 
 from ._absent_device import fill
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # what is filled in, for type checkers
+    from typing import Any
+
+    def __getattr__(name: str) -> Any: ...
+
+
 fill(globals(), "Intel's GPUs")

@@ -160,6 +160,8 @@ def signatures(schema: str, spoken: str, method: bool) -> list[str]:
             text = kind(kinds[at])
             if default == "None" and "None" not in text:
                 text += " | None"
+            if default == "[]" and text == "Sequence[builtins.int]":  # dims, all of them unless told
+                text = f"builtins.int | {text}"
             default = re.sub(r"^\[.*\]$|^float\(.*\)$", "...", default)
             typed.append(f"{plain}: {text}" + (f" = {default}" if default else ""))
         at += 1
@@ -215,7 +217,10 @@ def by_hand(name: str, value, method: bool, indent: str = "") -> str:
         typed.append(f"{lead}{p.name}: {spelled(p.annotation)}{default}")
     returned = spelled(getattr(value, "__annotations__", {}).get("return"))
     if returned == "Any" and getattr(value, "__module__", "") in MADE:
-        returned = "builtins.tuple[Tensor, ...]" if SEVERAL.fullmatch(name) else "Tensor"
+        changed = (
+            "builtins.list[Tensor]" if name.startswith("_foreach_") else "Tensor"
+        )  # _foreach_add_: the list it got
+        returned = "builtins.tuple[Tensor, ...]" if SEVERAL.fullmatch(name) else changed
     return f"{indent}def {name}({', '.join(typed)}) -> {returned}: ..."
 
 
@@ -267,6 +272,7 @@ def tensor_lines(torch, named: dict[str, str]) -> list[str]:
 def stub(torch) -> str:
     """The whole text, for an imported torch."""
     from torch import _names, _parts
+    from torch._operators import foreach
 
     named: dict[str, str] = {}
     tensor = tensor_lines(torch, named)
@@ -274,6 +280,7 @@ def stub(torch) -> str:
     names = [n for n in [*vars(torch), *_names.LAZY] if not n.startswith("_") and n not in FUNCTIONS]
     held = list(vars(torch).items())  # a module that loads what it is asked for may add names here
     names += [n for n, v in held if n.startswith("_") and not inspect.ismodule(v) and hasattr(v, "schemas")]
+    names += foreach.__all__
     done = {
         "Tensor",
         "dtype",

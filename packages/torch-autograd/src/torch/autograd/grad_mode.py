@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
     F = TypeVar("F", bound=Callable[..., Any])
 
+    def is_grad_enabled() -> bool: ...
+    def is_inference_mode_enabled() -> bool: ...
+
 
 __all__ = [
     "enable_grad",

@@ -1,9 +1,18 @@
 """How functions composed of operators behave under ``torch.autocast``: as an operator whose row says ``casts``."""
 
+from __future__ import annotations
+
 import contextlib
 import functools
 
 from .. import _C
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, TypeVar
+
+    F = TypeVar("F", bound=Callable[..., Any])
 
 _DEVICES = {1: ("cpu",), 2: ("cuda",), 3: ("cpu", "cuda")}  # by _C._casts()
 
@@ -26,7 +35,7 @@ def _in(function, dtype_of):
     return cast
 
 
-def in_float32(function):
+def in_float32(function: F) -> F:
     """``function``, computing in float32 under ``torch.autocast``, whatever the operators in it are."""
     return _in(function, lambda device: _C.float32)
 
@@ -38,6 +47,6 @@ def lower_precision(device="cpu"):
     return get_autocast_dtype(device)
 
 
-def in_lower_precision(function):
+def in_lower_precision(function: F) -> F:
     """``function``, computing in the lower precision under ``torch.autocast``, whatever the operators in it are."""
     return _in(function, lower_precision)

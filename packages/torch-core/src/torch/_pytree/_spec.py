@@ -1,8 +1,15 @@
 """Descriptions of trees, and putting trees together by them."""
 
+from __future__ import annotations
+
 from collections import OrderedDict, defaultdict
 
 from ._nodes import STRUCTSEQ, SUPPORTED_NODES, _get_node_type, _node, is_structseq_class
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
 
 class TreeSpec:
@@ -40,7 +47,7 @@ class TreeSpec:
         """Whether this describes a single leaf."""
         return False
 
-    def unflatten(self, leaves):
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
         """Make the tree of its leaves."""
         return tree_unflatten(leaves, self)
 
@@ -150,7 +157,7 @@ class _Star:
         return "*"
 
 
-def tree_unflatten(leaves, treespec):
+def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> Any:
     """Make the tree that a description describes; ValueError when the number of leaves does not fit."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(

@@ -1,7 +1,14 @@
 """Taking trees apart, and functions over their leaves."""
 
+from __future__ import annotations
+
 from ._nodes import _get_node_type, _node
 from ._spec import _LEAF_SPEC, TreeSpec
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
 
 def _take_apart(tree, leaves, is_leaf):
@@ -14,14 +21,14 @@ def _take_apart(tree, leaves, is_leaf):
     return TreeSpec(_get_node_type(tree), context, specs)
 
 
-def tree_flatten(tree, is_leaf=None):
+def tree_flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], TreeSpec]:
     """The leaves of a tree from left to right, and its description."""
     leaves = []
     spec = _take_apart(tree, leaves, is_leaf)
     return leaves, spec
 
 
-def tree_iter(tree, is_leaf=None):
+def tree_iter(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> Iterator[Any]:
     """Iterate over the leaves of a tree."""
     node = None if is_leaf is not None and is_leaf(tree) else _node(tree)
     if node is None:
@@ -31,17 +38,17 @@ def tree_iter(tree, is_leaf=None):
         yield from tree_iter(child, is_leaf)
 
 
-def tree_leaves(tree, is_leaf=None):
+def tree_leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
     """The leaves of a tree from left to right."""
     return list(tree_iter(tree, is_leaf))
 
 
-def tree_structure(tree, is_leaf=None):
+def tree_structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> TreeSpec:
     """The description of a tree."""
     return tree_flatten(tree, is_leaf)[1]
 
 
-def tree_is_leaf(tree, is_leaf=None):
+def tree_is_leaf(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether an object is a leaf.
 
     >>> tree_is_leaf(1), tree_is_leaf([]), tree_is_leaf(None)
@@ -59,7 +66,7 @@ def arg_tree_leaves(*args, **kwargs):
     return [leaf for value in (*args, *kwargs.values()) for leaf in tree_iter(value)]
 
 
-def tree_map(func, tree, *rests, is_leaf=None):
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """A tree of what the function makes of each leaf, and of what stands in its place in the other trees.
 
     >>> tree_map(lambda a, b: a + b, {"x": 1, "y": (2,)}, {"x": 10, "y": (20,)})
@@ -70,7 +77,7 @@ def tree_map(func, tree, *rests, is_leaf=None):
     return spec.unflatten([func(*each) for each in zip(*columns, strict=True)])
 
 
-def tree_map_(func, tree, *rests, is_leaf=None):
+def tree_map_(func: Callable[..., Any], tree: Any, *rests: Any, is_leaf: Callable[[Any], bool] | None = None) -> Any:
     """Call the function with each leaf as :func:`tree_map` does, and return the tree as it was given."""
     leaves, spec = tree_flatten(tree, is_leaf)
     columns = [leaves, *(spec.flatten_up_to(rest) for rest in rests)]
@@ -93,32 +100,40 @@ def _chooser(which):
     raise TypeError(f"expected a type, types or a predicate, got {which!r}")
 
 
-def tree_map_only(type_or_types_or_pred, /, func, tree, is_leaf=None):
+def tree_map_only(
+    type_or_types_or_pred: Any, /, func: Callable[..., Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
     """:func:`tree_map` over the leaves of some types only."""
     return tree_map(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
-def tree_map_only_(type_or_types_or_pred, /, func, tree, is_leaf=None):
+def tree_map_only_(
+    type_or_types_or_pred: Any, /, func: Callable[..., Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
     """:func:`tree_map_` over the leaves of some types only."""
     return tree_map_(map_only(type_or_types_or_pred)(func), tree, is_leaf=is_leaf)
 
 
-def tree_all(pred, tree, is_leaf=None):
+def tree_all(pred: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether all leaves meet the predicate."""
     return all(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_any(pred, tree, is_leaf=None):
+def tree_any(pred: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether a leaf meets the predicate."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_all_only(type_or_types, /, pred, tree, is_leaf=None):
+def tree_all_only(
+    type_or_types: Any, /, pred: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> bool:
     """Whether all leaves of some types meet the predicate."""
     return all(pred(x) for x in tree_iter(tree, is_leaf) if isinstance(x, type_or_types))
 
 
-def tree_any_only(type_or_types, /, pred, tree, is_leaf=None):
+def tree_any_only(
+    type_or_types: Any, /, pred: Callable[[Any], Any], tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> bool:
     """Whether a leaf of some types meets the predicate."""
     return any(pred(x) for x in tree_iter(tree, is_leaf) if isinstance(x, type_or_types))
 

@@ -23,6 +23,12 @@ from .distributed_c10d import (
     _reduce_scatter_base,
 )
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ._data_parallel.module import DistributedDataParallel as DistributedDataParallel
+    from .device_mesh import DeviceMesh as DeviceMesh
+    from .device_mesh import init_device_mesh as init_device_mesh
+
 _LAZY = {
     "extend_scope": "_old",
     "init_master_worker": "_old",

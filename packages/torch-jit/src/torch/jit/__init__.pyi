@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from typing import Any, Generic, ParamSpec, TypeVar, overload
+from typing import Final as Final
 
 from torch import nn
 from torch.futures import Future as Future

@@ -1,18 +1,18 @@
 """Types of arguments that are one number or one for each dim, for annotations of layers written elsewhere."""
 
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from torch import Tensor
 
 _T = TypeVar("_T")
 
-_scalar_or_tuple_any_t = _T | tuple[_T, ...]
-_scalar_or_tuple_1_t = _T | tuple[_T]
-_scalar_or_tuple_2_t = _T | tuple[_T, _T]
-_scalar_or_tuple_3_t = _T | tuple[_T, _T, _T]
-_scalar_or_tuple_4_t = _T | tuple[_T, _T, _T, _T]
-_scalar_or_tuple_5_t = _T | tuple[_T, _T, _T, _T, _T]
-_scalar_or_tuple_6_t = _T | tuple[_T, _T, _T, _T, _T, _T]
+_scalar_or_tuple_any_t: TypeAlias = _T | tuple[_T, ...]
+_scalar_or_tuple_1_t: TypeAlias = _T | tuple[_T]
+_scalar_or_tuple_2_t: TypeAlias = _T | tuple[_T, _T]
+_scalar_or_tuple_3_t: TypeAlias = _T | tuple[_T, _T, _T]
+_scalar_or_tuple_4_t: TypeAlias = _T | tuple[_T, _T, _T, _T]
+_scalar_or_tuple_5_t: TypeAlias = _T | tuple[_T, _T, _T, _T, _T]
+_scalar_or_tuple_6_t: TypeAlias = _T | tuple[_T, _T, _T, _T, _T, _T]
 
 _size_any_t = _scalar_or_tuple_any_t[int]
 _size_1_t = _scalar_or_tuple_1_t[int]

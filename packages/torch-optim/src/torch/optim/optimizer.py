@@ -102,9 +102,12 @@ class Optimizer(Checked):
 
     # Each instance gets dicts of its own with its first hook: an optimiser that wraps another, and copies its groups,
     # often does not call this __init__.
-    _optimizer_step_pre_hooks = _optimizer_step_post_hooks = _NONE
-    _optimizer_state_dict_pre_hooks = _optimizer_state_dict_post_hooks = _NONE
-    _optimizer_load_state_dict_pre_hooks = _optimizer_load_state_dict_post_hooks = _NONE
+    _optimizer_step_pre_hooks: Any = _NONE
+    _optimizer_step_post_hooks: Any = _NONE
+    _optimizer_state_dict_pre_hooks: Any = _NONE
+    _optimizer_state_dict_post_hooks: Any = _NONE
+    _optimizer_load_state_dict_pre_hooks: Any = _NONE
+    _optimizer_load_state_dict_post_hooks: Any = _NONE
     _stepped = False
     _unset = required
     _also = {"int": "float"}  # counts of iterations are only compared

@@ -13,15 +13,29 @@ from .lr_scheduler.cyclic import _per_group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any, Literal
 
     from torch.nn import Module
     from torch.optim import Optimizer
 
+    class AveragedModel(Module):
+        module: Module
+        n_averaged: torch.Tensor
+
+        def __init__(
+            self,
+            model: Module,
+            device: torch.device | str | int | None = None,
+            avg_fn: Callable[..., torch.Tensor] | None = None,
+            multi_avg_fn: Callable[..., None] | None = None,
+            use_buffers: bool = False,
+        ) -> None: ...
+        def update_parameters(self, model: Module) -> None: ...
+
 
 __all__ = [
-    "AveragedModel",  # noqa: F822  (made by __getattr__)
+    "AveragedModel",
     "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
     "update_bn",
 ]  # fmt: skip

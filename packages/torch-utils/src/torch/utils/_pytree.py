@@ -4,4 +4,8 @@ import sys
 
 import torch._pytree
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from torch._pytree import *  # noqa: F403
+
 sys.modules[__name__] = torch._pytree

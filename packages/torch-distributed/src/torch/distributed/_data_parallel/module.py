@@ -1,5 +1,7 @@
 """``DistributedDataParallel``: a module whose gradients are averaged over the ranks of a group."""
 
+from __future__ import annotations
+
 import contextlib
 import copy
 import dataclasses
@@ -15,6 +17,14 @@ from ..algorithms.join import Join, Joinable, JoinHook
 from . import precision
 from .reducer import Reducer
 from .sparse import parameters_of_sparse_layers
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
+
+    from torch.futures import Future
+    from typing_extensions import Self
 
 __all__ = ["BuiltinCommHookType", "DistributedDataParallel"]
 
@@ -61,27 +71,27 @@ class DistributedDataParallel(nn.Module, Joinable):
 
     def __init__(
         self,
-        module,
-        device_ids=None,
-        output_device=None,
-        dim=0,
-        broadcast_buffers=None,
-        init_sync=True,
-        process_group=None,
-        bucket_cap_mb=None,
-        find_unused_parameters=False,
-        check_reduction=False,
-        gradient_as_bucket_view=False,
-        static_graph=False,
-        delay_all_reduce_named_params=None,
-        param_to_hook_all_reduce=None,
-        mixed_precision=None,
-        device_mesh=None,
-        skip_all_reduce_unused_params=False,
-        bucket_cap_mb_list=None,
-        batched_grad_copy=False,
-        forward_sync_buffers=None,
-    ):
+        module: nn.Module,
+        device_ids: Any = None,
+        output_device: Any = None,
+        dim: int = 0,
+        broadcast_buffers: bool | None = None,
+        init_sync: bool = True,
+        process_group: Any = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
+        delay_all_reduce_named_params: Any = None,
+        param_to_hook_all_reduce: Any = None,
+        mixed_precision: Any = None,
+        device_mesh: Any = None,
+        skip_all_reduce_unused_params: bool = False,
+        bucket_cap_mb_list: Any = None,
+        batched_grad_copy: bool = False,
+        forward_sync_buffers: Any = None,
+    ) -> None:
         nn.Module.__init__(self)
         Joinable.__init__(self)
         for name, value in {
@@ -199,7 +209,7 @@ class DistributedDataParallel(nn.Module, Joinable):
         return self.require_forward_param_sync and self.broadcast_buffers and bool(self._buffers_to_sync())
 
     @contextlib.contextmanager
-    def no_sync(self):
+    def no_sync(self) -> Iterator[None]:
         """Within it gradients add up on each rank by itself; the first backward after it averages them."""
         before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
         try:
@@ -207,11 +217,11 @@ class DistributedDataParallel(nn.Module, Joinable):
         finally:
             self.require_backward_grad_sync = before
 
-    def train(self, mode: bool = True):
+    def train(self, mode: bool = True) -> Self:
         super().train(mode)
         return self
 
-    def register_comm_hook(self, state, hook) -> None:
+    def register_comm_hook(self, state: Any, hook: Callable[[Any, Any], Future]) -> None:
         """Let ``hook(state, bucket)`` send each bucket; it returns a future of the tensor of averages."""
         if not callable(hook):
             raise TypeError("Communication hook must be callable.")
@@ -243,7 +253,7 @@ class DistributedDataParallel(nn.Module, Joinable):
 
     def join(
         self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
-    ):
+    ) -> Any:
         """Within it ranks may have different numbers of batches: those that are done take part with zeros.
 
         Gradients are divided by the number of all ranks, or (False) of those that still have data.

@@ -1,5 +1,7 @@
 """``load``: every rank reads what it needs, however many ranks have written it."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 from ._together import Together
@@ -8,10 +10,23 @@ from .filesystem import FileSystemReader
 from .saving import states
 from .stateful import Stateful
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import os
+    from typing import Any
+
 __all__ = ["load", "load_state_dict"]
 
 
-def load(state_dict, *, checkpoint_id=None, storage_reader=None, planner=None, process_group=None, no_dist=False):
+def load(
+    state_dict: dict[str, Any],
+    *,
+    checkpoint_id: str | os.PathLike[str] | None = None,
+    storage_reader: Any = None,
+    planner: Any = None,
+    process_group: Any = None,
+    no_dist: bool = False,
+) -> None:
     """Fill ``state_dict`` from the folder ``checkpoint_id``: tensors in place, other values by those that were saved.
 
     A tensor that was saved in pieces is put together, whole or as the pieces of a :class:`DTensor`, of any number of

@@ -1,5 +1,7 @@
 """``fully_shard``: a module whose parameters, gradients and optimizer state are spread over the ranks of a mesh."""
 
+from __future__ import annotations
+
 import torch
 from torch import nn
 
@@ -9,6 +11,11 @@ from ..device_mesh import DeviceMesh, init_device_mesh
 from ..tensor._dtensor import DTensor
 from ._group import ShardedParameters, Slot
 from .api import MixedPrecisionPolicy, OffloadPolicy
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
 
 __all__ = ["FSDPModule", "UnshardHandle", "fully_shard", "register_fsdp_forward_method", "share_comm_ctx"]
 
@@ -97,16 +104,16 @@ def _sharded(name, modules):
 
 
 def fully_shard(
-    module,
+    module: nn.Module,
     *,
-    mesh=None,
-    reshard_after_forward=None,
-    shard_placement_fn=None,
-    mp_policy=None,
-    offload_policy=None,
-    ignored_params=None,
-    dp_mesh_dims=None,
-):
+    mesh: DeviceMesh | None = None,
+    reshard_after_forward: bool | int | None = None,
+    shard_placement_fn: Callable[[nn.Parameter], Any] | None = None,
+    mp_policy: MixedPrecisionPolicy | None = None,
+    offload_policy: OffloadPolicy | None = None,
+    ignored_params: set[nn.Parameter] | None = None,
+    dp_mesh_dims: Any = None,
+) -> Any:
     """Spread the parameters of ``module`` over the ranks, but for those of submodules that are sharded already.
 
     Each rank keeps a piece of every parameter, cut along its first dim as a :class:`DTensor`; so are the gradients, and

@@ -1,5 +1,7 @@
 """Spreading tensors and modules over a mesh."""
 
+from __future__ import annotations
+
 import torch
 
 from .. import _collectives as collectives
@@ -9,10 +11,24 @@ from ._dtensor import DTensor, Piece
 from ._layout import Spec, local_layout, settled
 from .placement_types import Partial
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from ..device_mesh import DeviceMesh
+    from .placement_types import Placement
+
 __all__ = ["distribute_module", "distribute_tensor", "empty", "full", "ones", "rand", "randn", "zeros"]
 
 
-def distribute_tensor(tensor, device_mesh=None, placements=None, *, src_data_rank=0):
+def distribute_tensor(
+    tensor: torch.Tensor,
+    device_mesh: DeviceMesh | None = None,
+    placements: Sequence[Placement] | None = None,
+    *,
+    src_data_rank: int | None = 0,
+) -> DTensor:
     """The first rank's tensor as one that is spread over the mesh; its gradient does not reach ``tensor``.
 
     With ``src_data_rank=None`` every rank takes its piece of what it has, and nothing is sent.
@@ -42,7 +58,13 @@ def distribute_tensor(tensor, device_mesh=None, placements=None, *, src_data_ran
     return made(piece, spec, requires_grad=tensor.requires_grad)
 
 
-def distribute_module(module, device_mesh=None, partition_fn=None, input_fn=None, output_fn=None):
+def distribute_module(
+    module: torch.nn.Module,
+    device_mesh: DeviceMesh | None = None,
+    partition_fn: Callable[[str, torch.nn.Module, DeviceMesh], None] | None = None,
+    input_fn: Callable[..., Any] | None = None,
+    output_fn: Callable[..., Any] | None = None,
+) -> torch.nn.Module:
     """The module with its parameters and buffers as DTensors: by ``partition_fn(name, module, mesh)``, else replicas.
 
     ``input_fn(module, inputs, mesh)`` and ``output_fn(module, outputs, mesh)`` go around its forward.

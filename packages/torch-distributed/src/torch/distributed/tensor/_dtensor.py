@@ -1,10 +1,20 @@
 """``DTensor``: a tensor whose pieces lie on the ranks of a mesh."""
 
+from __future__ import annotations
+
 import torch
 
 from ._layout import Spec, local_layout, settled
 from ._redistribute import redistribute
 from .placement_types import Replicate, Shard
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..device_mesh import DeviceMesh
+    from .placement_types import Placement
 
 __all__ = ["DTensor", "Piece"]
 
@@ -38,7 +48,16 @@ class DTensor(torch.Tensor):
     # ---- making and leaving
 
     @staticmethod
-    def from_local(local_tensor, device_mesh=None, placements=None, *, run_check=False, shape=None, stride=None, **_):
+    def from_local(
+        local_tensor: torch.Tensor,
+        device_mesh: DeviceMesh | None = None,
+        placements: Sequence[Placement] | None = None,
+        *,
+        run_check: bool = False,
+        shape: Sequence[int] | None = None,
+        stride: Sequence[int] | None = None,
+        **_: Any,
+    ) -> DTensor:
         """The tensor of which every rank brings its piece; pieces of one size, unless ``shape`` says that of the whole.
 
         Gradients flow to the piece.  With ``run_check`` replicas are those of the first rank.
@@ -68,18 +87,24 @@ class DTensor(torch.Tensor):
                     collectives.broadcast(local_tensor.detach(), group=group, group_src=0)
         return wrap(local_tensor, spec)
 
-    def to_local(self, *, grad_placements=None):
+    def to_local(self, *, grad_placements: Sequence[Placement] | None = None) -> torch.Tensor:
         """Our piece, which shares memory and history with the tensor."""
         with _plain():
             return self.as_subclass(torch.Tensor)
 
-    def full_tensor(self, *, grad_placements=None):
+    def full_tensor(self, *, grad_placements: Sequence[Placement] | None = None) -> torch.Tensor:
         """The whole, on every rank; all ranks of the mesh must call it."""
         return self.redistribute(placements=self._spec.replicated.placements).to_local()
 
     def redistribute(
-        self, device_mesh=None, placements=None, *, async_op=False, forward_dtype=None, backward_dtype=None
-    ):
+        self,
+        device_mesh: DeviceMesh | None = None,
+        placements: Sequence[Placement] | None = None,
+        *,
+        async_op: bool = False,
+        forward_dtype: torch.dtype | None = None,
+        backward_dtype: torch.dtype | None = None,
+    ) -> DTensor:
         """The same tensor under other placements, or on another mesh of the same ranks; all ranks must call it."""
         if device_mesh is not None and device_mesh != self._spec.mesh:
             return self._on_mesh(device_mesh, placements)
@@ -106,12 +131,12 @@ class DTensor(torch.Tensor):
     # ---- what is known of it
 
     @property
-    def device_mesh(self):
+    def device_mesh(self) -> DeviceMesh:
         """The ranks that hold it."""
         return self._spec.mesh
 
     @property
-    def placements(self) -> tuple:
+    def placements(self) -> tuple[Placement, ...]:
         """How it lies along each dim of the mesh."""
         return self._spec.placements
 

@@ -85,6 +85,12 @@ if TYPE_CHECKING:  # what type checkers see
     from torch import threshold_ as threshold_
     from torch.nn import grad as grad
 
+    from ._scaled import ScalingType as ScalingType
+    from ._scaled import SwizzleType as SwizzleType
+    from ._scaled import grouped_mm as grouped_mm
+    from ._scaled import scaled_grouped_mm as scaled_grouped_mm
+    from ._scaled import scaled_mm as scaled_mm
+
     def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor: ...
     def logsigmoid(input: Tensor) -> Tensor: ...
 

@@ -185,7 +185,7 @@ class Sequential(_Numbered):
         """Add the modules of ``sequential`` at the end. Returns self."""
         return super().extend(sequential)
 
-    def forward(self, input: Tensor) -> Tensor:
+    def forward(self, input: Any) -> Any:
         for module in self._modules.values():
             input = module(input)
         return input

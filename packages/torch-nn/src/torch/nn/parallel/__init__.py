@@ -8,6 +8,10 @@ from .parallel_apply import *
 from .replicate import *
 from .scatter_gather import *
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # of another part, which does not have to be there
+    from torch.distributed import DistributedDataParallel as DistributedDataParallel
+
 __getattr__, __dir__ = _seams.later(
     globals(), names=dict.fromkeys(("DistributedDataParallel", "DistributedDataParallelCPU"), "distributed")
 )

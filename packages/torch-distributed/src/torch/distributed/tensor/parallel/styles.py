@@ -1,5 +1,7 @@
 """How a layer is spread (Shoeybi 2019): a linear layer by columns, then one by rows, need one sum between them."""
 
+from __future__ import annotations
+
 import fnmatch
 from abc import ABC, abstractmethod
 
@@ -13,6 +15,12 @@ from .._dtensor import DTensor, wrap
 from .._layout import Spec
 from .._redistribute import Cut, Enter, Gather, Total
 from ..placement_types import Partial, Replicate, Shard
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ...device_mesh import DeviceMesh
 
 __all__ = ["ColwiseParallel", "ParallelStyle", "RowwiseParallel", "SequenceParallel", "parallelize_module"]
 
@@ -42,7 +50,7 @@ def _local(value):
 
 
 class _LayerStyle(ParallelStyle):
-    def __init__(self, *, input_layouts=None, output_layouts=None, use_local_output=True):
+    def __init__(self, *, input_layouts: Any = None, output_layouts: Any = None, use_local_output: bool = True) -> None:
         self.input_layout, self.output_layout = input_layouts or self.INPUT, output_layouts or self.OUTPUT
         self.use_local_output = use_local_output
 
@@ -189,7 +197,13 @@ class SequenceParallel(ParallelStyle):
         return module
 
 
-def parallelize_module(module, device_mesh=None, parallelize_plan=None, *, src_data_rank=0):
+def parallelize_module(
+    module: nn.Module,
+    device_mesh: DeviceMesh | None = None,
+    parallelize_plan: ParallelStyle | dict[str, ParallelStyle] | None = None,
+    *,
+    src_data_rank: int | None = 0,
+) -> nn.Module:
     """Spread a module by a style, or its submodules by styles under their names, in which ``*`` stands for any.
 
     >>> import torch, torch.distributed as dist
