@@ -208,6 +208,18 @@ def test_cholesky_factors_solve_and_invert(dtype):
     assert L.cholesky_ex(torch.tensor(a)).info.tolist() == [0, 3]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.complex64])
+def test_cholesky_stops_at_a_pivot_that_is_not_a_number(dtype):
+    a = torch.eye(40, dtype=dtype).repeat(3, 1, 1)
+    a[1, 36, 36] = torch.nan
+    a[2, 4, 2] = a[2, 2, 4] = torch.inf  # the pivot of row 4 is inf - inf
+    assert L.cholesky_ex(a).info.tolist() == [0, 37, 5]
+    with pytest.raises(
+        torch.linalg.LinAlgError, match=r"\(Batch element 1\): the leading minor of order 37 is not positive"
+    ):
+        L.cholesky(a)
+
+
 def test_names_of_2018():
     a, b = torch.tensor(regular(2, 3, 3)), torch.tensor(numbers(2, 3, 2))
     x, factors = torch.gesv(b[0], a[0])

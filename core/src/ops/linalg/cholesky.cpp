@@ -1,4 +1,7 @@
 // Cholesky factorization of Hermitian positive definite matrices, A = L L^H, and what it gives.
+#include <cmath>
+#include <complex>
+
 #include "dispatch/work.h"
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix.h"
@@ -16,6 +19,14 @@ std::string not_positive(int order) {
   return message("the leading minor of order ", order, " is not positive: the matrix is not positive-definite");
 }
 
+// The first pivot that is NaN, counted from 1, or 0. OpenBLAS asks only whether one is at most zero, and goes on.
+template <class T>
+int pivot_that_is_nan(const T* factor, int n) {
+  for (int i = 0; i < n; ++i)
+    if (std::isnan(std::real(factor[int64_t(i) * (n + 1)]))) return i + 1;
+  return 0;
+}
+
 // Memory goes row by row, where LAPACK sees the transpose: conj(A) = U^H U there is A = L L^H with L = U^T here.
 std::tuple<Tensor, Tensor> cholesky_ex(const Tensor& a, bool upper, bool check_errors) {
   const char* const op = "linalg.cholesky";
@@ -29,6 +40,7 @@ std::tuple<Tensor, Tensor> cholesky_ex(const Tensor& a, bool upper, bool check_e
       int* const failed = info.data<int>() + b;
       *failed = 0;
       if (n) potrf.call<T>(op, upper ? 'L' : 'U', n, x, n, failed);
+      if (*failed == 0) *failed = pivot_that_is_nan(x, n);
       for (int64_t i = 0; i < n; ++i)
         for (int64_t j = upper ? 0 : i + 1; j < (upper ? i : n); ++j) x[i * n + j] = T(0);
     });
