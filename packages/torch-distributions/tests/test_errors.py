@@ -62,7 +62,12 @@ def test_values_that_do_not_fit_are_refused(make):
     x = d.sample()
     name = type(d).__name__
     with pytest.raises(ValueError, match="must be a Tensor, got 1.0"):
-        d.log_prob(1.0) if not isinstance(d, D.MixtureSameFamily) else d._validate_sample(1.0)
+        if isinstance(d, D.Gamma):
+            d.cdf(1.0)
+        elif isinstance(d, D.MixtureSameFamily):
+            d._validate_sample(1.0)
+        else:
+            d.log_prob(1.0)
     if d.event_shape:
         with pytest.raises(ValueError, match=f"{name}: the last dims of value must be the event shape"):
             d.log_prob(torch.cat([x, x], -1))
@@ -70,6 +75,15 @@ def test_values_that_do_not_fit_are_refused(make):
         wrong = torch.ones(7, *d.batch_shape[1:], *d.event_shape, dtype=x.dtype)
         with pytest.raises(ValueError, match=f"{name}: value of shape .* does not broadcast with batch shape"):
             d.log_prob(wrong)
+
+
+@pytest.mark.parametrize("cls", [D.Gamma, D.Chi2])
+def test_some_take_numbers_as_values(cls):
+    d = cls(*torch.tensor([[1.5, 2.0], [0.5, 3.0]][: 2 if cls is D.Gamma else 1], dtype=torch.float64))
+    assert torch.equal(d.log_prob(0.7), d.log_prob(torch.tensor(0.7, dtype=torch.float64)))
+    assert torch.equal(d.log_prob([0.7, 1]), d.log_prob(torch.tensor([0.7, 1.0], dtype=torch.float64)))
+    with pytest.raises(ValueError, match="within the support"):
+        d.log_prob(-1.0)
 
 
 SUPPORTS = [

@@ -55,7 +55,9 @@ class Gamma(ExponentialFamily):
         value.detach().clamp_(min=torch.finfo(value.dtype).tiny)  # positive, whatever the rate; the gradient stays
         return value
 
-    def log_prob(self, value: Tensor) -> Tensor:
+    def log_prob(self, value: Tensor | float) -> Tensor:
+        if not isinstance(value, torch.Tensor):
+            value = torch.as_tensor(value, dtype=self.rate.dtype, device=self.rate.device)
         if self._validate_args:
             self._validate_sample(value)
         a, rate = self.concentration, self.rate
