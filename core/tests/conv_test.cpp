@@ -170,6 +170,7 @@ void many_positions() {
   both(square(6, 16, 20, 3, 1, 0, 20));
   both(square(3, 8, 12, 3, 2, 1, 40));
   both(square(2, 33, 17, 3, 1, 2, 25));
+  both(square(5, 48, 40, 3, 1, 1, 31));
   both(square(5, 2, 3, 5, 1, 0, 23));
 }
 void an_infinite_pixel_stays_where_it_is() {
@@ -184,6 +185,14 @@ void an_infinite_pixel_stays_where_it_is() {
     CHECK_EQ(std::isfinite(y[i]), !sees);
     CHECK(!std::isnan(y[i]));
   }
+}
+void an_infinite_pixel_reaches_only_the_weights_of_its_channel() {
+  const ConvShape s = square(2, 16, 16, 3, 1, 1, 12);
+  std::vector<float> x = noise<float>(2 * 16 * 144, 1), dw(16 * 16 * 9);
+  const std::vector<float> dy(2 * 16 * 144, 1.f);
+  x[3 * 144 + 5 * 12 + 5] = INFINITY;
+  conv_backward_weights<float>(s, x.data(), dy.data(), dw.data());
+  for (int i = 0; i < 16 * 16 * 9; i++) CHECK_EQ(std::isinf(dw[i]), i / 9 % 16 == 3);
 }
 void empty_sizes_do_nothing() {
   ConvShape s = square(0, 2, 3, 3, 1, 1, 5);
@@ -215,6 +224,7 @@ int all_tests() {
   RUN(one_and_three_dimensions);
   RUN(many_positions);
   RUN(an_infinite_pixel_stays_where_it_is);
+  RUN(an_infinite_pixel_reaches_only_the_weights_of_its_channel);
   RUN(empty_sizes_do_nothing);
   RUN(bias_gradient_sums_over_images_and_positions);
   return test::result();

@@ -1,13 +1,14 @@
-// Winograd's F(2x2, 3x3): 16 products per four outputs instead of 36 (Lavin and Gray, "Fast Algorithms for
-// Convolutional Neural Networks", 2015). The lane is the tile: with phase planes of stride 2 the 4x4 patch of
-// neighbouring tiles is 16 plain loads, and each of the 16 frequencies is a product with the micro-kernel of
-// conv_tile.h. Its rounding error is that of direct convolution; F(4x4) would be ten times worse and is not used.
+// Winograd's F(2x2, 3x3): 16 products per four outputs instead of 36 (kernels/conv_winograd.h). The lane is the tile:
+// with phase planes of stride 2 the 4x4 patch of neighbouring tiles is 16 plain loads, and each of the 16 frequencies
+// is a product with the micro-kernel of conv_tile.h. Its rounding error is that of direct convolution; F(4x4) would be
+// ten times worse and is not used.
 //
 // A transform mixes the pixels of a tile, so that one infinity would make its neighbours NaN: a result that is not
 // finite is reported, and the caller computes the whole in the plain way.
+#include "kernels/conv_winograd.h"
+
 #include <atomic>
 
-#include "kernels/conv_planes.h"
 #include "kernels/conv_tasks.h"
 #include "ops/conv/workspace.h"
 
@@ -20,32 +21,10 @@ using conv::workspace_of;
 using S = Simd<float>;
 using V = S::V;
 
-constexpr int kLanes = kPanel<float>, kFrequencies = 16;
+constexpr int kLanes = kPanel<float>;
+constexpr int64_t kApart = kLanes;            // between frequencies: powers of two apart they would share cache sets
 constexpr int64_t kBandFloats = 96 * 1024;    // phase planes of one band of tile rows
 constexpr int64_t kBlockFloats = 256 * 1024;  // transformed patches held at a time
-
-// B^T x B of a 4x4 patch, in place; A^T m A of its product, whose four outputs come first in each pair of rows.
-TORCH_INLINE void input_transform(V (&d)[kFrequencies]) {
-  for (int j = 0; j < 4; j++) {
-    const V a = d[j], b = d[4 + j], c = d[8 + j], e = d[12 + j];
-    d[j] = a - c, d[4 + j] = b + c, d[8 + j] = c - b, d[12 + j] = b - e;
-  }
-  for (int i = 0; i < 16; i += 4) {
-    const V a = d[i], b = d[i + 1], c = d[i + 2], e = d[i + 3];
-    d[i] = a - c, d[i + 1] = b + c, d[i + 2] = c - b, d[i + 3] = b - e;
-  }
-}
-TORCH_INLINE void output_transform(const V (&m)[kFrequencies], V (&out)[2][2]) {
-  V t[2][4];
-  for (int j = 0; j < 4; j++) {
-    t[0][j] = m[j] + m[4 + j] + m[8 + j];
-    t[1][j] = m[4 + j] - m[8 + j] - m[12 + j];
-  }
-  for (int i = 0; i < 2; i++) {
-    out[i][0] = t[i][0] + t[i][1] + t[i][2];
-    out[i][1] = t[i][1] - t[i][2] - t[i][3];
-  }
-}
 
 class WinogradConvolution {
  public:
@@ -114,14 +93,14 @@ class WinogradConvolution {
   bool band(int64_t image, int index, const float* weights) const {
     const int first = index * band_, height = tiles_y_ - first < band_ ? tiles_y_ - first : band_;
     if (height <= 0) return true;
-    const int64_t plane = split_.plane(), in_plane = int64_t(job_.h) * job_.w;
+    const int64_t in_plane = int64_t(job_.h) * job_.w;
     float* planes = workspace_of<float>(Slot::Planes, job_.channels * split_.channel() + 2 * kLanes);
     split_planes(planes, job_.image + image * job_.channels * in_plane, job_.channels, split_, first);
     std::memset(planes + job_.channels * split_.channel(), 0, 2 * kLanes * sizeof(float));
     const int64_t positions = int64_t(height - 1) * split_.pitch + tiles_x_, panels = (positions + kLanes - 1) / kLanes;
     const int64_t blocks = (panels + block_ - 1) / block_, block = (panels + blocks - 1) / blocks;
-    float* patches = workspace_of<float>(Slot::Patches, block * kFrequencies * job_.channels * kLanes);
-    float* products = workspace_of<float>(Slot::Tile, block * kFrequencies * job_.rows * kLanes);
+    float* patches = workspace_of<float>(Slot::Patches, kFrequencies * patch_stride(block));
+    float* products = workspace_of<float>(Slot::Tile, block * kFrequencies * product_stride());
     V bad{};
     for (int64_t p = 0; p < panels; p += block) {
       const int64_t count = panels - p < block ? panels - p : block;
@@ -130,21 +109,22 @@ class WinogradConvolution {
           for (int half = 0; half < kLanes; half += S::kWidth) {
             const float* s = planes + c * split_.channel() + (p + j) * kLanes + half;
             V d[kFrequencies];
-            for (int y = 0; y < 4; y++)
-              for (int x = 0; x < 4; x++)
-                d[4 * y + x] = S::load(s + (y % 2 * 2 + x % 2) * plane + y / 2 * split_.pitch + x / 2);
+            load_patches<S>(s, split_, d);
             input_transform(d);
             float* to = patches + (j * job_.channels + c) * kLanes + half;
-            for (int f = 0; f < kFrequencies; f++) S::store(to + f * count * job_.channels * kLanes, d[f]);
+            for (int f = 0; f < kFrequencies; f++) S::store(to + f * patch_stride(count), d[f]);
           }
       multiply(weights, patches, products, count);
       for (int64_t j = 0; j < count; j++)
         for (int half = 0; half < kLanes; half += S::kWidth)
-          write(products + j * kFrequencies * job_.rows * kLanes + half, image, first, height, (p + j) * kLanes + half,
+          write(products + j * kFrequencies * product_stride() + half, image, first, height, (p + j) * kLanes + half,
                 bad);
     }
     return S::sum(bad) == 0;
   }
+
+  int64_t patch_stride(int64_t count) const { return count * job_.channels * kLanes + kApart; }
+  int64_t product_stride() const { return job_.rows * kLanes + kApart; }
 
   // products[panel][frequency][row][lane] = weights[frequency] * patches[frequency][panel]
   void multiply(const float* weights, const float* patches, float* products, int64_t count) const {
@@ -156,9 +136,9 @@ class WinogradConvolution {
                                     1,
                                     0,
                                     weights + f * size + rows_.begin(i) * job_.channels,
-                                    patches + (f * count + j) * job_.channels * kLanes,
+                                    patches + f * patch_stride(count) + j * job_.channels * kLanes,
                                     kLanes,
-                                    products + ((j * kFrequencies + f) * job_.rows + rows_.begin(i)) * kLanes,
+                                    products + (j * kFrequencies + f) * product_stride() + rows_.begin(i) * kLanes,
                                     kLanes,
                                     ~0u,
                                     false,
@@ -190,7 +170,7 @@ class WinogradConvolution {
     float* out = job_.out + image * job_.rows * out_h_ * out_w_;
     for (int64_t o = 0; o < job_.rows; o++, products += kLanes, out += int64_t(out_h_) * out_w_) {
       V m[kFrequencies], y[2][2];
-      for (int f = 0; f < kFrequencies; f++) m[f] = S::load(products + f * job_.rows * kLanes);
+      for (int f = 0; f < kFrequencies; f++) m[f] = S::load(products + f * product_stride());
       output_transform(m, y);
       const V bias = S::fill(job_.bias ? job_.bias[o] : 0.f);
       for (int i = 0; i < 2; i++) {

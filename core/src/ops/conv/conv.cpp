@@ -315,6 +315,7 @@ void conv_backward_weights(const ConvShape& s, const T* x, const T* dy, T* dw) {
   const WeightGradient<T> job{&s, taps.data(), int(taps.size()), x, dy, dw};
   if constexpr (sizeof(T) == 4) {
     if (is_flat(s) && s.groups > 1 && group_out(s) <= 8) return engine().dots(job);
+    if (use_winograd(s, s.c, s.o, s.out[1], s.padding[1]) && engine().winograd_weights(job)) return;
     // Where dw is larger than what there is to transpose, conv_weights.cpp turns the patches instead of dy.
     const double positions = double(s.n * s.out_plane()), rows = double(s.c * s.taps()), outputs = double(s.o);
     const bool wide = positions * rows >= positions * outputs + 3 * rows * outputs;

@@ -105,7 +105,9 @@ struct Engine {
   bool (*windows)(const WeightGradient<float>&);  // false: there is no tile for this kernel width
   void (*dots)(const WeightGradient<float>&);
   void (*direct)(const Direct&);
-  bool (*winograd)(const Winograd&);  // false: a result was not finite; the caller must use another way
+  // false: a result was not finite; the caller must use another way
+  bool (*winograd)(const Winograd&);
+  bool (*winograd_weights)(const WeightGradient<float>&);
   void (*bias_f32)(int64_t images, int64_t channels, int64_t plane, const float* dy, float* db);
   void (*bias_f64)(int64_t images, int64_t channels, int64_t plane, const double* dy, double* db);
 };
