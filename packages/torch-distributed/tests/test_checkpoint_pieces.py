@@ -3,6 +3,7 @@
 import os
 import pathlib
 import pickle
+import re
 import signal
 from pathlib import Path
 
@@ -314,7 +315,8 @@ def test_pieces_that_do_not_make_the_whole_are_named(tmp_path):
     assert second in places
 
 
-def test_files_that_are_cut_or_lie_elsewhere_are_named(tmp_path):
+@pytest.mark.parametrize("place", ["../elsewhere", "a\0b"])
+def test_files_that_are_cut_or_lie_elsewhere_are_named(place, tmp_path):
     dcp.save({"x": whole(4)}, checkpoint_id=tmp_path)
     (file,) = tmp_path.glob("*.distcp")
     data = file.read_bytes()
@@ -323,9 +325,9 @@ def test_files_that_are_cut_or_lie_elsewhere_are_named(tmp_path):
         dcp.load({"x": torch.zeros(4)}, checkpoint_id=tmp_path)
     metadata = dcp.FileSystemReader(tmp_path).read_metadata()
     for info in metadata.storage_data.values():
-        info.relative_path = "../elsewhere"
+        info.relative_path = place
     (tmp_path / ".metadata").write_bytes(pickle.dumps(metadata))
-    with pytest.raises(ValueError, match="names '../elsewhere', which lies elsewhere"):
+    with pytest.raises(ValueError, match=re.escape(f"names {place!r}, which lies elsewhere")):
         dcp.load({"x": torch.zeros(4)}, checkpoint_id=tmp_path)
 
 

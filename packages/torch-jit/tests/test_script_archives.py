@@ -67,6 +67,11 @@ def test_a_changed_text_is_refused_and_never_run(old, new, message):
         torch.jit.load(rewritten("recurrent.pt", lambda text: text.replace(old, new)))
 
 
+def test_code_that_is_no_text_is_named():
+    with pytest.raises(RuntimeError, match=r"is damaged: .*code/.*\.py is no text"):
+        torch.jit.load(rewritten("recurrent.pt", lambda text: b"\x80" + text))
+
+
 def test_an_operator_that_is_not_there_raises_when_it_is_reached():
     changed = rewritten("recurrent.pt", lambda text: text.replace(b"torch.tanh", b"torch.no_such_operator"))
     loaded = torch.jit.load(changed)

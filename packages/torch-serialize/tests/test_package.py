@@ -370,6 +370,49 @@ def test_a_broken_archive_is_one_clear_error(cut):
         PackageImporter(io.BytesIO(file.getvalue()[:cut])).load_pickle("a", "x")
 
 
+def changed(file, name, content):
+    """The package with another content of one of its files."""
+    other = io.BytesIO()
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(other, "w") as new:
+        for title in old.namelist():
+            new.writestr(title, content if title.endswith(f"/{name}") else old.read(title))
+    return other
+
+
+@pytest.mark.parametrize(
+    "stream",
+    [
+        b"",
+        b"a.",
+        b"h\x05.",
+        b"X\x04\x00\x00\x00\xff\xfe\xfd\xfc.",
+        b"Ifour\n.",
+        b"G\x00\x00.",
+        b"K\x01K\x02K\x03s.",
+        b"\xff.",
+    ],
+)
+def test_a_damaged_pickle_is_one_error_that_names_the_file(stream):
+    good, _ = packed(lambda e: e.save_pickle("shop", "x.pkl", [1]))
+    with pytest.raises(pickle.UnpicklingError, match="load_pickle: shop/x.pkl of <binary> is damaged: "):
+        PackageImporter(changed(good, "x.pkl", stream)).load_pickle("shop", "x.pkl")
+
+
+def test_errors_of_code_in_a_package_are_passed_on():
+    source = "class Price:\n    def __setstate__(self, state):\n        raise KeyError('currency')"
+    good, _ = packed(lambda e: (e.save_source_string("shop", source), e.save_binary("shop", "x.pkl", b"")))
+    PackageImporter(changed(good, "x.pkl", b"cshop\nPrice\n)\x81.")).load_pickle("shop", "x.pkl")
+    with pytest.raises(KeyError, match="currency"):
+        PackageImporter(changed(good, "x.pkl", b"cshop\nPrice\n)\x81K\x01b.")).load_pickle("shop", "x.pkl")
+
+
+@pytest.mark.parametrize("name", ["extern_modules", "shop.py"])
+def test_a_text_that_is_none_is_named(name):
+    good, _ = packed(lambda e: e.save_source_string("shop", "milk = 120"))
+    with pytest.raises(RuntimeError, match=f"<binary> is damaged: .*{name} is no text"):
+        PackageImporter(changed(good, name, b"\x80\x02")).import_module("shop")
+
+
 def test_a_hostile_archive_is_refused(tmp_path):
     torch.save({"a": 1}, tmp_path / "checkpoint.pt")
     with pytest.raises(RuntimeError, match="has no file '.data/extern_modules'"):

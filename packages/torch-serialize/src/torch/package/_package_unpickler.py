@@ -13,6 +13,14 @@ from torch.serialize._errors import FileFormatError
 from ._mangling import demangle
 
 
+def raised_by_stream(error: Exception) -> bool:
+    """Whether the unpickler itself raised an error, at what stands in the file, and no code that it called."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace is not None and trace.tb_frame.f_code.co_filename == pickle.__file__
+
+
 class PackageUnpickler(pickle._Unpickler):  # type: ignore[misc, name-defined]  # written in Python: `dispatch` can be changed
     """An unpickler whose classes are those of an importer."""
 

@@ -13,10 +13,11 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from torch.serialize._errors import CorruptPickleError, FileFormatError
 from torch.serialize._file_reader import PyTorchFileReader
 
 from ._mangling import demangle, new_prefix
-from ._package_unpickler import PackageUnpickler
+from ._package_unpickler import PackageUnpickler, raised_by_stream
 from .file_structure_representation import Directory, tree
 from .importer import Importer
 
@@ -52,7 +53,7 @@ class PackageImporter(Importer):
         for folder in list(self._folders):
             words = folder.split("/")
             self._folders |= {"/".join(words[:n]) for n in range(1, len(words))}
-        listed = self._read(".data/extern_modules").decode("utf-8").split("\n")
+        listed = self._text(".data/extern_modules").split("\n")
         self.extern_modules = [name for name in listed if name]
         for name in self.extern_modules:
             if not module_allowed(name):
@@ -72,7 +73,7 @@ class PackageImporter(Importer):
 
     def python_version(self) -> str | None:
         """The version of Python that wrote the package, where it says so."""
-        return self._read(".data/python_version").decode() if ".data/python_version" in self._records else None
+        return self._text(".data/python_version") if ".data/python_version" in self._records else None
 
     def file_structure(self, *, include: Any = "**", exclude: Any = ()) -> Directory:
         """The files of the package as a tree, those that the patterns admit."""
@@ -89,12 +90,27 @@ class PackageImporter(Importer):
     def load_pickle(self, package: str, resource: str, map_location: Any = None) -> Any:
         """The object of a pickle; ``map_location`` says where its tensors go, as in ``torch.load``."""
         data = self.load_binary(package, resource)
-        return PackageUnpickler(self, io.BytesIO(data), self._storages, map_location).load()
+        try:
+            return PackageUnpickler(self, io.BytesIO(data), self._storages, map_location).load()
+        except Exception as error:
+            if not raised_by_stream(error):
+                raise
+            raise CorruptPickleError(
+                f"load_pickle: {package}/{resource} of {self.filename} is damaged: {type(error).__name__}: {error}"
+            ) from error
 
     def _read(self, title: str) -> bytes:
         if title not in self._records:
             raise RuntimeError(f"PackageImporter: {self.filename} has no file {title!r}")
         return self.zip_reader.get_record(title)
+
+    def _text(self, title: str) -> str:
+        try:
+            return self._read(title).decode()
+        except UnicodeDecodeError as error:
+            raise FileFormatError(
+                f"PackageImporter: {self.filename} is damaged: {title} is no text ({error})"
+            ) from None
 
     # -- importing ----------------------------------------------------------------------------------------------------
 
@@ -111,7 +127,7 @@ class PackageImporter(Importer):
         path = self._file(demangle(module_name))
         if path is None:
             raise self._missing(demangle(module_name))
-        return self._read(path).decode("utf-8")
+        return self._text(path)
 
     def get_resource_reader(self, fullname: str) -> Any:
         """What ``importlib.resources`` reads resources with; None for a module that is no package."""
@@ -176,7 +192,7 @@ class PackageImporter(Importer):
         self.modules[name] = module
         if file is None:
             return module
-        source = self._read(file).decode("utf-8")
+        source = self._text(file)
         where = module.__file__ or ""
         linecache.cache[where] = (len(source), None, source.splitlines(keepends=True), where)
         try:

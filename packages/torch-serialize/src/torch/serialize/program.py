@@ -104,7 +104,10 @@ def _read(session: Session) -> Program:
     for name, record in reader.records.items():
         inside = name.partition("/")[2]
         if inside.startswith("code/") and inside.endswith(".py"):
-            texts[inside[5:]] = reader.read(record).decode()
+            try:
+                texts[inside[5:]] = reader.read(record).decode()
+            except UnicodeDecodeError as error:
+                raise FileFormatError(f"load: {source.name} is damaged: {name} is no text ({error})") from None
         elif inside.startswith("extra/"):
             extra[inside[6:]] = reader.read(record)
     session.settle()

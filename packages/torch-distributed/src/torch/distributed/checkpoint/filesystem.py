@@ -182,7 +182,7 @@ class FileSystemReader(StorageReader):
             by_file.setdefault(self._info(item.storage_index).relative_path, []).append(item)
         for name, items in by_file.items():
             place = self.path / name
-            if place.resolve().parent != self.path.resolve():
+            if "\0" in name or place.resolve().parent != self.path.resolve():
                 raise ValueError(f"checkpoint.load: {NAME} of {self.path} names {name!r}, which lies elsewhere")
             whole = {item.storage_index for item in items if self._is_whole(item)}
             with open(place, "rb") as file:
