@@ -68,7 +68,7 @@ const CopyWork kCopy{[](const Tensor& dst, const Tensor& src) {
   done.push_back("copy");
   copy_into(as_host(dst), as_host(src));
 }};
-const SoftmaxKernels<float> kSoftmax{[](const float* x, float* y, Planes p, bool) {
+const SoftmaxKernels<float> kSoftmax{[](const float* x, float* y, Planes p, SoftmaxKind) {
                                        done.push_back("softmax");
                                        for (int64_t o = 0; o < p.outer; ++o) {
                                          float sum = 0;

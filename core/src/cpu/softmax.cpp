@@ -33,12 +33,13 @@ TORCH_VEC_INLINE void put(T* y, Vec<T> v, int count) {
 }
 
 template <class T>
-void forward_row(const T* x, T* y, int64_t n, bool log) {
+void forward_row(const T* x, T* y, int64_t n, SoftmaxKind kind) {
   Vec<T> top(kLowest<T>);
   along<T>(x, n, kLowest<T>, [&](Vec<T> v, int64_t, int) { top = max(v, top); });
   T m = reduce(top, [](Vec<T> a, Vec<T> b) { return max(a, b); });
+  if (kind == SoftmaxKind::Safe && m == kLowest<T>) return std::fill_n(y, n, T(0)), void();
   Vec<T> high(m), sum(T(0));
-  if (log) {
+  if (kind == SoftmaxKind::Log) {
     along<T>(x, n, kLowest<T>, [&](Vec<T> v, int64_t, int) { sum += math::exp(v - high); });
     Vec<T> rest(std::log(reduce_add(sum)));  // subtracted apart from max: x - max is exact near the top
     along<T>(x, n, T(0), [&](Vec<T> v, int64_t i, int count) { put(y + i, (v - high) - rest, count); });
@@ -81,10 +82,13 @@ TORCH_VEC_INLINE Vec<T> get(const T* p, int count) {
   return count == Vec<T>::kLanes ? load<T>(p) : load_partial<T>(p, count);
 }
 template <class T>
-void forward_columns(const T* x, T* y, int64_t n, int64_t step, int count, bool log) {
+void forward_columns(const T* x, T* y, int64_t n, int64_t step, int count, SoftmaxKind kind) {
   Vec<T> high(kLowest<T>), sum(T(0));
   for (int64_t i = 0; i < n; ++i) high = max(get(x + i * step, count), high);
-  if (log) {
+  // Lanes that are -inf throughout: exp(-inf - 0) is 0, and 0 / 1 too.
+  const auto closed = high == Vec<T>(kLowest<T>);
+  if (kind == SoftmaxKind::Safe) high = select(closed, Vec<T>(T(0)), high);
+  if (kind == SoftmaxKind::Log) {
     for (int64_t i = 0; i < n; ++i) sum += math::exp(get(x + i * step, count) - high);
     Vec<T> rest = math::log(sum);
     for (int64_t i = 0; i < n; ++i) put(y + i * step, (get(x + i * step, count) - high) - rest, count);
@@ -95,6 +99,7 @@ void forward_columns(const T* x, T* y, int64_t n, int64_t step, int count, bool 
     sum += e;
     put(y + i * step, e, count);
   }
+  if (kind == SoftmaxKind::Safe) sum = select(closed, Vec<T>(T(1)), sum);
   for (int64_t i = 0; i < n; ++i) put(y + i * step, get(y + i * step, count) / sum, count);
 }
 template <class T>
@@ -129,10 +134,10 @@ void over_planes(Planes p, Row row, Columns columns) {
 }
 
 template <class T>
-void forward(const T* x, T* y, Planes p, bool log) {
+void forward(const T* x, T* y, Planes p, SoftmaxKind kind) {
   over_planes<T>(
-      p, [&](int64_t at) { forward_row(x + at, y + at, p.n, log); },
-      [&](int64_t at, int count) { forward_columns(x + at, y + at, p.n, p.inner, count, log); });
+      p, [&](int64_t at) { forward_row(x + at, y + at, p.n, kind); },
+      [&](int64_t at, int count) { forward_columns(x + at, y + at, p.n, p.inner, count, kind); });
 }
 template <class T>
 void backward(const T* g, const T* y, T* out, Planes p, bool log) {

@@ -11,9 +11,12 @@ struct Planes {
   int64_t outer, n, inner;
 };
 
+// Safe: a line that is -inf as a whole gives zeros, where Plain gives NaN.
+enum class SoftmaxKind : uint8_t { Plain, Log, Safe };
+
 template <class T>
 struct SoftmaxKernels {
-  void (*forward)(const T* x, T* y, Planes, bool log);
+  void (*forward)(const T* x, T* y, Planes, SoftmaxKind kind);
   void (*backward)(const T* grad, const T* y, T* grad_x, Planes, bool log);
 };
 

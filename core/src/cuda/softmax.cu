@@ -26,14 +26,17 @@ TORCH_VEC_INLINE T log_of(T x) {
 
 // Line is what a thread has of it: by itself all, or every kThreads-th element of a block's.
 template <class T, class Line>
-__device__ __forceinline__ void forward_line(const T* x, T* y, const Line& line, bool log) {
+__device__ __forceinline__ void forward_line(const T* x, T* y, const Line& line, SoftmaxKind kind) {
   T peak = Peak<T>::identity();
   for (int64_t i = line.first; i < line.n; i += line.step) Peak<T>::step(peak, x[line.at(i)], 0);
   peak = line.template fold<Peak<T>>(peak);
+  // A line that is -inf throughout: exp(-inf - 0) is 0, and 0 / 1 too.
+  const bool closed = kind == SoftmaxKind::Safe && peak == Peak<T>::identity(), log = kind == SoftmaxKind::Log;
+  if (closed) peak = 0;
   double sum = 0;
   for (int64_t i = line.first; i < line.n; i += line.step) sum += double(exp_of(x[line.at(i)] - peak));
   sum = line.template fold<Total>(sum);
-  const T shift = log ? log_of(T(sum)) : T(0), factor = T(1 / sum);
+  const T shift = log ? log_of(T(sum)) : T(0), factor = closed ? T(1) : T(1 / sum);
   for (int64_t i = line.first; i < line.n; i += line.step) {
     const T d = x[line.at(i)] - peak;
     y[line.at(i)] = log ? d - shift : exp_of(d) * factor;
@@ -52,8 +55,9 @@ __device__ __forceinline__ void backward_line(const T* grad, const T* y, T* grad
 }
 
 template <class T>
-__global__ __launch_bounds__(kThreads) void forward_kernel(const T* x, T* y, Planes p, bool by_block, bool log) {
-  each_line(p.outer, p.n, p.inner, by_block, [&](const auto& line) { forward_line(x, y, line, log); });
+__global__ __launch_bounds__(kThreads) void forward_kernel(const T* x, T* y, Planes p, bool by_block,
+                                                           SoftmaxKind kind) {
+  each_line(p.outer, p.n, p.inner, by_block, [&](const auto& line) { forward_line(x, y, line, kind); });
 }
 template <class T>
 __global__ __launch_bounds__(kThreads) void backward_kernel(const T* grad, const T* y, T* grad_x, Planes p,
@@ -62,11 +66,11 @@ __global__ __launch_bounds__(kThreads) void backward_kernel(const T* grad, const
 }
 
 template <class T>
-void forward(const T* x, T* y, Planes p, bool log) {
+void forward(const T* x, T* y, Planes p, SoftmaxKind kind) {
   const Lines lines(y, p.outer, p.n, p.inner);
   if (!lines.count) return;
-  launch(log ? "log_softmax" : "softmax", forward_kernel<T>, lines.grid, kThreads, 0, lines.stream, x, y, p,
-         lines.by_block, log);
+  const char* name = kind == SoftmaxKind::Log ? "log_softmax" : kind == SoftmaxKind::Safe ? "_safe_softmax" : "softmax";
+  launch(name, forward_kernel<T>, lines.grid, kThreads, 0, lines.stream, x, y, p, lines.by_block, kind);
 }
 template <class T>
 void backward(const T* grad, const T* y, T* grad_x, Planes p, bool log) {

@@ -16,7 +16,7 @@ Planes planes_of(const Tensor& t, int64_t dim) {
   return p;
 }
 
-Tensor forward(const char* op, const Tensor& self, int64_t dim, std::optional<DType> dtype, bool log) {
+Tensor forward(const char* op, const Tensor& self, int64_t dim, std::optional<DType> dtype, SoftmaxKind kind) {
   DType result = dtype.value_or(self.dtype());
   TORCH_CHECK_IMPLEMENTED(is_floating(result), op, ": expects a floating point dtype, got ", result,
                           "; pass dtype=torch.float32 to convert the input first");
@@ -26,9 +26,9 @@ Tensor forward(const char* op, const Tensor& self, int64_t dim, std::optional<DT
   const Planes p = planes_of(x, dim);
   if (compute == DType::Float32) {
     if (const auto* kernels = work<SoftmaxKernels<float>>.on(y))
-      kernels->forward(x.data<float>(), y.data<float>(), p, log);
+      kernels->forward(x.data<float>(), y.data<float>(), p, kind);
   } else if (const auto* kernels = work<SoftmaxKernels<double>>.on(y)) {
-    kernels->forward(x.data<double>(), y.data<double>(), p, log);
+    kernels->forward(x.data<double>(), y.data<double>(), p, kind);
   }
   return as_dtype(y, result);
 }
@@ -56,10 +56,15 @@ Tensor backward(const char* op, const Tensor& grad, const Tensor& output, int64_
 }  // namespace
 
 void register_softmax() {
+  using Kind = SoftmaxKind;
   set_native<op::softmax>(
-      [](const Tensor& t, int64_t dim, std::optional<DType> d) { return forward("softmax", t, dim, d, false); });
-  set_native<op::log_softmax>(
-      [](const Tensor& t, int64_t dim, std::optional<DType> d) { return forward("log_softmax", t, dim, d, true); });
+      [](const Tensor& t, int64_t dim, std::optional<DType> d) { return forward("softmax", t, dim, d, Kind::Plain); });
+  set_native<op::log_softmax>([](const Tensor& t, int64_t dim, std::optional<DType> d) {
+    return forward("log_softmax", t, dim, d, Kind::Log);
+  });
+  set_native<op::_safe_softmax>([](const Tensor& t, int64_t dim, std::optional<DType> d) {
+    return forward("_safe_softmax", t, dim, d, Kind::Safe);
+  });
   set_composite<op::softmin>(
       [](const Tensor& t, int64_t dim, std::optional<DType> d) { return softmax(neg(t), dim, d); });
   set_native<op::softmax_backward>(

@@ -52,6 +52,29 @@ def test_minus_infinity_has_no_share_and_nan_spreads():
     assert all(v != v for v in torch.softmax(torch.tensor([0.0, torch.nan]), 0).tolist())
 
 
+@pytest.mark.parametrize("shape, dim", [((6, 40), 1), ((40, 6), 0), ((3, 5, 35), 1), ((2, 3), -1)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_a_line_of_minus_infinity_has_no_shares_where_softmax_is_safe(shape, dim, dtype):
+    safe = torch._C._operator("_safe_softmax")
+    x = torch.from_numpy(np.random.default_rng(2).normal(size=shape)).to(dtype)
+    assert torch.equal(safe(x, dim), torch.softmax(x, dim))
+    lines = x.movedim(dim, -1)
+    first, last = (0,) * (x.dim() - 1), (-1,) * (x.dim() - 1)
+    lines[first] = -torch.inf
+    lines[last][-1] = torch.nan
+    got, plain = safe(x, dim).movedim(dim, -1), torch.softmax(x, dim).movedim(dim, -1)
+    assert got[first].eq(0).all() and plain[first].isnan().all() and got[last].isnan().all()
+    got[first] = plain[first] = got[last] = plain[last] = 0
+    assert torch.equal(got, plain)
+
+
+def test_all_of_a_safe_softmax_may_be_hidden():
+    safe = torch._C._operator("_safe_softmax")
+    hidden = torch.full((7,), -torch.inf)
+    assert safe(hidden, 0).tolist() == [0] * 7 and safe(hidden[0], 0).item() == 0
+    assert safe(torch.tensor([1, 2]), 0, dtype=torch.float64).dtype == torch.float64
+
+
 def test_integers_and_wrong_dims_are_refused():
     with pytest.raises(NotImplementedError, match="softmax: expects a floating point dtype, got torch.int64"):
         torch.softmax(torch.arange(3), 0)

@@ -49,7 +49,7 @@ struct LogSoftmaxBackward {  // g - exp(y) sum(g)
 }  // namespace
 
 void register_softmax() {
-  record<Softmax, op::softmax>();
+  record<Softmax, op::softmax, op::_safe_softmax>();
   record<LogSoftmax, op::log_softmax>();
   record<SoftmaxBackward, op::softmax_backward>();
   record<LogSoftmaxBackward, op::log_softmax_backward>();

@@ -229,6 +229,7 @@ const Rules& named_rules() {
         {"tril", "triu", "tril_", "triu_", "inv_ex", "linalg_det", "linalg_slogdet", "cholesky_ex", "_linalg_svd",
          "linalg_qr", "_linalg_eigh", "linalg_eig", "_linalg_eigvals", "linalg_matrix_exp", "lu_factor_ex"});
     add(along_dim, {"softmax",
+                    "_safe_softmax",
                     "log_softmax",
                     "softmax_backward",
                     "log_softmax_backward",

@@ -120,12 +120,6 @@ def _assert_tensor_metadata(a, size=None, stride=None, dtype=None, *, device=Non
             raise RuntimeError(f"Tensor {what} mismatch! Expected: {wanted}, Got: {found}")
 
 
-def _safe_softmax(input, dim, dtype=None):
-    """Softmax, with zeros along lines that are -inf as a whole."""
-    hidden = (input == -float("inf")).all(dim, keepdim=True)
-    return _C._operator("softmax")(input.masked_fill(hidden, 0), dim, dtype=dtype).masked_fill(hidden, 0)
-
-
 def _batch_norm_with_update(input, weight, bias, running_mean, running_var, momentum, eps):
     """Batch norm in training, with its statistics and an empty reserve."""
     result = torch.native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
@@ -241,7 +235,6 @@ BELOW = SimpleNamespace(
     sym_size=lambda self, dim=None: self.shape if dim is None else self.shape[dim],
     sym_storage_offset=lambda self: self.storage_offset(),
     sym_stride=lambda self, dim=None: self.stride() if dim is None else self.stride(dim),
-    _safe_softmax=_safe_softmax,
     _batch_norm_with_update=_batch_norm_with_update,
     _upsample_bilinear2d_aa=_upsample_bilinear2d_aa,
 )

@@ -3,6 +3,7 @@
 import math
 
 import torch
+from torch import _seams
 
 from ._dtensor import wrap
 from ._layout import Spec, local_layout
@@ -200,6 +201,7 @@ def _by_rows(index, weight, size, padding_idx):
 DIMS = {
     "softmax": _along(torch.softmax),
     "log_softmax": _along(torch.log_softmax),
+    "_safe_softmax": _along(_seams.operator("_safe_softmax")),
     "softmin": _along(torch.nn.functional.softmin),
     "cumsum": _along(torch.cumsum),
     "cumprod": _along(torch.cumprod),

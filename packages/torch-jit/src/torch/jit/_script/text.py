@@ -222,7 +222,7 @@ class Local:
 
 _NAMES = {theirs: ours for ours, theirs in NAMES.items()}
 # Arguments that stand at a place there and are given by name here.
-_BY_NAME = {"softmax": {2: "dtype"}, "log_softmax": {2: "dtype"}}
+_BY_NAME = {"softmax": {2: "dtype"}, "log_softmax": {2: "dtype"}, "_safe_softmax": {2: "dtype"}}
 _IGNORED = frozenset({"layout", "pin_memory", "non_blocking"})  # arguments that our rows do not have
 _PYTHON = {
     "lstm": lambda: recurrent.lstm, "gru": lambda: recurrent.gru, "rnn_tanh": lambda: recurrent.rnn_tanh,

@@ -76,29 +76,16 @@ def scaled_dot_product_attention(
     if is_causal:
         length, size = scores.shape[-2:]
         attn_mask = torch.ones(length, size, dtype=torch.bool, device=query.device).tril()
-    empty = None
+    # a place that may see nothing gets nothing: _safe_softmax
     if attn_mask is None:
         weights = ops.softmax(scores, -1)
     elif attn_mask.dtype == torch.bool:
-        weights = ops.softmax(scores.masked_fill(~attn_mask, -float("inf")), -1)
-        # a place that may see nothing gets nothing
-        weights = weights.masked_fill(~attn_mask.any(-1, keepdim=True), 0.0)
+        weights = ops._safe_softmax(scores.masked_fill(~attn_mask, -float("inf")), -1)
     else:
-        attn_mask, empty = _open_rows(attn_mask)
-        weights = ops.softmax(scores + attn_mask, -1)
+        weights = ops._safe_softmax(scores + attn_mask, -1)
     if dropout_p > 0:
         weights = ops.dropout(weights, dropout_p, True)
-    out = torch.matmul(weights, value)
-    if empty is not None:
-        out = out.masked_fill(empty, 0.0)
-    return out.to(dtype)
-
-
-def _open_rows(mask):
-    """An additive mask with rows that hide everything opened, so that their numbers and gradients are finite, and where
-    they are: what such a place gets is nothing."""
-    empty = (mask == -float("inf")).all(-1, keepdim=True)
-    return mask.masked_fill(empty, 0.0), empty
+    return torch.matmul(weights, value).to(dtype)
 
 
 def _additive(mask, like, name):
@@ -224,15 +211,14 @@ def multi_head_attention_forward(
     if dtype in (torch.float16, torch.bfloat16):  # scores need more digits than the result
         q, k, v = q.float(), k.float(), v.float()
     scores = torch.matmul(q * (1 / math.sqrt(head)), k.transpose(1, 2))
-    empty = None
-    if mask is not None and not need_weights:  # weights that are returned say NaN, as in PyTorch
-        mask, empty = _open_rows(mask)
-    weights = ops.softmax(scores if mask is None else scores + mask, -1)
+    if mask is None:
+        weights = ops.softmax(scores, -1)
+    elif need_weights:  # weights that are returned say NaN for a place that may see nothing, as in PyTorch
+        weights = ops.softmax(scores + mask, -1)
+    else:
+        weights = ops._safe_softmax(scores + mask, -1)
     weights = dropout(weights, dropout_p, training) if dropout_p > 0 else weights
-    output = torch.matmul(weights, v)
-    if empty is not None:
-        output = output.masked_fill(empty, 0.0)
-    output = output.to(dtype).transpose(0, 1).reshape(length * batch, width)
+    output = torch.matmul(weights, v).to(dtype).transpose(0, 1).reshape(length * batch, width)
     output = ops.linear(output, out_proj_weight, out_proj_bias).reshape(length, batch, out_proj_weight.shape[0])
     if not batched:
         output = output.squeeze(1)

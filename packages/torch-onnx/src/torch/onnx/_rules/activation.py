@@ -140,14 +140,18 @@ def glu(w, a, out):
     return w.op("Mul", one, w.op("Sigmoid", two))
 
 
-@rule("softmax", "log_softmax", "softmin")
+@rule("softmax", "log_softmax", "softmin", "_safe_softmax")
 def softmax(w, a, out):
     x = w.cast(a.self, out[0].dtype)
     if w.step.name == "softmin":
         x = w.op("Neg", x)
     if a.self.rank == 0:
         return w.op("Exp" if w.step.name != "log_softmax" else "Identity", w.op("Sub", x, x))
-    return w.op("LogSoftmax" if w.step.name == "log_softmax" else "Softmax", x, axis=a.dim)
+    shares = w.op("LogSoftmax" if w.step.name == "log_softmax" else "Softmax", x, axis=a.dim)
+    if w.step.name != "_safe_softmax":
+        return shares
+    most = w.reduce("ReduceMax", x, [a.dim], True)
+    return w.op("Where", w.op("Equal", most, w.const(-math.inf, out[0].dtype)), w.const(0.0, out[0].dtype), shares)
 
 
 @rule("dropout")
