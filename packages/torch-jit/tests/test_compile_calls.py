@@ -3,6 +3,7 @@
 import copy
 import inspect
 import pickle
+import time
 import weakref
 
 import pytest
@@ -173,6 +174,20 @@ def test_is_compiling_is_true_while_a_program_is_captured():
     f = torch.compile(lambda x: x + 1 if torch.compiler.is_compiling() else x - 1)
     assert f(torch.zeros(1)).item() == 1 and f(torch.zeros(1)).item() == 1
     assert not torch.compiler.is_compiling()
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_a_function_that_asks_whether_it_is_compiled_stays_compiled(cut):
+    def f(x):
+        if torch.compiler.is_compiling():
+            x = x + 1
+        if cut:
+            time.sleep(0)
+        return x
+
+    compiled = torch.compile(f)
+    assert {compiled(torch.zeros(1)).item() for _ in range(60)} == {1.0}
+    assert f(torch.zeros(1)).item() == 0
 
 
 def test_stances():

@@ -333,3 +333,22 @@ def test_a_collection_says_the_sizes_of_tensors():
     sizes[torch.zeros(1)] = {0: batch}
     with pytest.raises(ValueError, match="is no argument"):
         export(module, (x, y), dynamic_shapes=sizes)
+
+
+def test_code_sees_that_it_is_exported_and_only_then():
+    class Net(nn.Module):
+        def forward(self, x):
+            asked = torch.compiler.is_exporting(), torch.compiler.is_compiling(), torch.compiler.is_dynamo_compiling()
+            return x + 1 if asked == (True, True, False) else x - 1
+
+    net, x = Net(), torch.zeros(2)
+    assert export(net, (x,)).module()(x).tolist() == [1, 1]
+    assert net(x).tolist() == [-1, -1]
+    with pytest.raises(UserError):
+        export(Reads(), (x,))
+    assert not torch.compiler.is_exporting() and not torch.compiler.is_compiling()
+
+
+class Reads(nn.Module):
+    def forward(self, x):
+        return x + 1 if x.sum() > 0 else x

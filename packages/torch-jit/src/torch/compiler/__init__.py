@@ -81,23 +81,39 @@ def _is_module(model):
 
 
 def is_compiling() -> bool:
-    """Whether this code is being captured.
+    """Whether this code is being captured, by :func:`torch.compile` or :func:`torch.export.export`.
 
     >>> torch.compiler.is_compiling()
     False
     """
+    return is_dynamo_compiling() or is_exporting()
+
+
+def is_dynamo_compiling() -> bool:
+    """Whether this code is being captured by :func:`torch.compile`.
+
+    >>> torch.compile(lambda x: x + 1 if torch.compiler.is_dynamo_compiling() else x)(torch.zeros(1))
+    tensor([1.])
+    """
     from ._observer import current
 
     observer = current()
-    return observer is not None and observer.reason is None
-
-
-is_dynamo_compiling = is_compiling
+    if observer is None or observer.reason is not None:
+        return False
+    observer.asks = True
+    return True
 
 
 def is_exporting() -> bool:
-    """Whether this code is being exported."""
-    return False
+    """Whether this code is being exported.
+
+    >>> torch.compiler.is_exporting()
+    False
+    """
+    import sys
+
+    recorder = sys.modules.get("torch.export._recorder")
+    return recorder is not None and recorder.is_recording()
 
 
 def disable(fn: Callable[..., Any] | None = None, recursive: bool = True, *, reason: Any = None) -> Any:

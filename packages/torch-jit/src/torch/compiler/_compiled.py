@@ -32,6 +32,7 @@ class Compiled:
         )
         self.programs, self.reason, self.captures, self.raised = [], None, 0, 0
         self.parts = self.callees = None  # of a function that is captured in parts
+        self.asks = False  # it is another function when it is not compiled, however fast that is
         self.in_vain = 0  # how often it was watched for sizes that may change, and they may not
         self.called = False  # as it was written, while a stance says so
         self.left_alone = set()  # types of arguments with which the function runs as it was written
@@ -44,9 +45,13 @@ class Compiled:
 
     def _set(self):
         plain = self.reason is not None and self.parts is None
-        self.door.set(plain, self.backend is _backends.native and config.choose_faster)
+        self.door.set(plain, self._chooses())
         if self.stand_in is not None and (function := self.stand_in()) is not None:
             function.__code__ = self.codes[plain]
+
+    def _chooses(self):
+        """Whether calls are timed, and the function runs as it was written where that is faster."""
+        return self.backend is _backends.native and config.choose_faster and not self.asks
 
     def reset(self):
         """Forget the programs."""
@@ -72,8 +77,7 @@ class Compiled:
         found = _cuts.split(self.function, reason, self._part, self.callees)
         self._leave(reason)
         if found is not None:
-            chooses = self.backend is _backends.native and config.choose_faster
-            self.parts = _cuts.Parts(found[0], self.function, found[1], self.callees, chooses)
+            self.parts = _cuts.Parts(found[0], self.function, found[1], self.callees, self._chooses())
             self._set()
 
     def _part(self, function):
@@ -111,6 +115,7 @@ class Compiled:
             if self.raised >= 4 and not self.programs and not self.fullgraph:
                 self._leave(Reason("it raised errors while it was captured", ()))
             raise
+        self.asks = self.asks or observer.asks
         steps = _finish(observer, result, self) if observer.reason is None else None
         if observer.reason is None:
             utils.note_capture(self.function)

@@ -104,6 +104,7 @@ class Observer(Outside, Hooks):
         self.late = (
             None  # why the observation is void, noticed within a call that is being recorded, which has to end first
         )
+        self.asks = False  # whether the code asks if it is being compiled
         self.takes_sizes = False  # whether sizes may become numbers of the graph
 
     # --- void ---

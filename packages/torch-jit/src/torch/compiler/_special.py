@@ -64,12 +64,13 @@ def _isinstance(observer, args, kwargs):
 
 
 def _compiling(observer, args, kwargs):
+    observer.asks = True
     return True
 
 
 #: function: how(observer, args, kwargs)
 SPECIAL = {
-    isinstance: _isinstance, torch.compiler.is_compiling: _compiling, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
+    isinstance: _isinstance, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
     torch.tensor: _tensor, **TREES,
 }  # fmt: skip
 

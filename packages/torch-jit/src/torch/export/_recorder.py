@@ -6,6 +6,7 @@ The program really runs, on real tensors. What it writes to is put back by whoev
 from __future__ import annotations
 
 import contextlib
+import threading
 from typing import Any
 
 import torch
@@ -23,6 +24,14 @@ from ._views import Held, Root, Step
 _METADATA = {"squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "detach_", "as_strided_"}
 #: answers about tensors that are no computation
 _ANSWERS = {"result_type", "can_cast", "promote_types", "is_coalesced", "sparse_dim", "dense_dim", "_nnz"}
+
+
+_recording = threading.local()
+
+
+def is_recording() -> bool:
+    """Whether this thread is within a block whose calls are recorded."""
+    return getattr(_recording, "depth", 0) > 0
 
 
 class Recorder(TorchFunctionMode):
@@ -330,7 +339,11 @@ class Recorder(TorchFunctionMode):
             _reads.refusing_scripts(self.refuse),
             self,
         ):
-            yield self
+            _recording.depth = getattr(_recording, "depth", 0) + 1
+            try:
+                yield self
+            finally:
+                _recording.depth -= 1
 
     def finish(self, result: Any) -> Tape:
         """Take the program's result."""

@@ -60,7 +60,9 @@ def is_scripting(emitter, node):
     return Static(True)
 
 
-@specially(torch.jit.is_tracing, torch.compiler.is_compiling)
+@specially(
+    torch.jit.is_tracing, torch.compiler.is_compiling, torch.compiler.is_dynamo_compiling, torch.compiler.is_exporting
+)
 def is_tracing(emitter, node):
     return Static(False)
 
