@@ -134,7 +134,7 @@ def test_saving_goes_on_in_the_background_while_the_job_computes(ranks, tmp_path
         held["x"].zero_()
         for _ in range(20):
             dist.all_reduce(torch.ones(100))
-        future.wait()
+        assert future.result() is not None
         dcp.load(held, checkpoint_id=tmp_path)
         return held["x"].unique().tolist()
 

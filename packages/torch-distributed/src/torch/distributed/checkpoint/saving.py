@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import copy
 import threading
 from pathlib import Path
 
 import torch
-from torch.futures import Future
 
 from .. import _world as world
 from ..tensor._dtensor import DTensor, wrap
@@ -96,6 +96,12 @@ def _save(state_dict, writer, planner, together):
         raise
 
 
+class Saving(concurrent.futures.Future):
+    """What :func:`async_save` returns: ``result()`` waits until the checkpoint is written, or raises why it is not."""
+
+    wait = concurrent.futures.Future.result
+
+
 def async_save(
     state_dict: Any,
     *,
@@ -110,14 +116,14 @@ def async_save(
 
     >>> import tempfile, torch, torch.distributed.checkpoint as dcp
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     _ = dcp.async_save({"w": torch.ones(2)}, checkpoint_id=folder).wait()
+    ...     _ = dcp.async_save({"w": torch.ones(2)}, checkpoint_id=folder).result()
     """
     writer = _writer("async_save", checkpoint_id, storage_writer)
     copies = _copied(states(state_dict))
     together = Together.of(process_group, no_dist)
     if together.group is not None:  # of its own: the job goes on with its collectives meanwhile
         together = Together(world.new_group(world.get_process_group_ranks(together.group)))
-    future = Future()
+    future = Saving()
 
     def run():
         try:
