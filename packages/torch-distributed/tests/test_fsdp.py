@@ -268,9 +268,47 @@ def test_policies_pick_modules():
     assert not size_based_auto_wrap_policy(model, False, 19, min_num_params=20)
 
 
+@pytest.mark.parametrize("reshard", [True, False])
+def test_a_list_of_modules_is_gathered_at_the_first_and_let_go_of_after_the_last(ranks, reshard):
+    def work(rank):
+        expected, model = net(), net()
+        first, second = model.blocks
+        fully_shard([first, second], reshard_after_forward=reshard)
+        fully_shard(model, reshard_after_forward=reshard)
+        held = []
+        first.register_forward_hook(lambda *_: held.append(first.up.weight))
+        second.register_forward_hook(lambda *_: held.append(first.up.weight))
+        sgd, plain = (torch.optim.SGD(m.parameters(), 0.1, momentum=0.9) for m in (model, expected))
+        for step in range(3):
+            sgd.zero_grad(), plain.zero_grad()
+            loss_of(model, rank, step).backward()
+            sum(loss_of(expected, r, step) for r in range(2)).div(2).backward()
+            sgd.step(), plain.step()
+        assert [isinstance(one, DTensor) for one in held] == [False, reshard] * 3
+        for a, b in zip(model.parameters(), expected.parameters(), strict=True):
+            torch.testing.assert_close(a.full_tensor(), b)
+
+    ranks(2, work)
+
+
+def test_gradients_are_divided_by_a_number_of_ones_own(ranks):
+    def work(rank):
+        torch.manual_seed(0)
+        model = fully_shard(nn.Linear(2, 3), shard_placement_fn=lambda parameter: Shard(0))
+        model.set_gradient_divide_factor(1)
+        model(torch.full((4, 2), rank + 1.0)).sum().backward()
+        assert model.weight.grad.full_tensor().tolist() == [[12.0, 12.0]] * 3
+
+    ranks(2, work)
+
+
 def test_what_does_not_fit_is_named(ranks):
     def work(rank):
         model = fully_shard(nn.Linear(2, 2))
+        with pytest.raises(NotImplementedError, match=r"weight is cut along dim 0, not by Shard\(dim=1\)"):
+            fully_shard(nn.Linear(2, 2), shard_placement_fn=lambda parameter: Shard(parameter.dim() - 1))
+        with pytest.raises(ValueError, match="the list of modules is empty"):
+            fully_shard([])
         with pytest.raises(ValueError, match="sharded already"):
             fully_shard(model)
         with pytest.raises(ValueError, match="do not implement forward"):

@@ -9,6 +9,7 @@ from .. import _collectives as collectives
 from .. import _world as world
 from ..device_mesh import DeviceMesh, init_device_mesh
 from ..tensor._dtensor import DTensor
+from ..tensor.placement_types import Shard
 from ._group import ShardedParameters, Slot
 from .api import MixedPrecisionPolicy, OffloadPolicy
 
@@ -91,8 +92,8 @@ class FSDPModule:
         self._fsdp.next_backward = _sharded("set_modules_to_backward_prefetch", modules)
 
     def set_gradient_divide_factor(self, factor: float) -> None:
-        """Not there: gradients are divided by the number of ranks."""
-        raise NotImplementedError("FSDPModule.set_gradient_divide_factor: scale the loss instead")
+        """Divide this module's gradients by a number of one's own, not by the number of ranks."""
+        self._fsdp.divide = float(factor)
 
 
 def _sharded(name, modules):
@@ -120,8 +121,12 @@ def fully_shard(
     the state of an optimizer that is made afterwards.  While the module computes it has whole parameters.  Shard the
     layers of a model one by one and then the model, so that only one layer is whole at a time.
 
+    A list of modules is sharded as one: their parameters are gathered before the first of them computes, and let go of
+    after the last.
+
     Args:
         mesh: of one dim, or of two: replicas of what the second dim shares
+        shard_placement_fn: where to cut a parameter: None, or ``Shard(0)``, the only place
         reshard_after_forward: gather the parameters again for backward; False keeps them whole in between
         mp_policy: a :class:`MixedPrecisionPolicy`
 
@@ -136,47 +141,54 @@ def fully_shard(
     ((Shard(dim=0),), tensor([[4., 4.]]))
     >>> dist.destroy_process_group()
     """
-    if isinstance(module, (list, tuple)):
-        raise NotImplementedError("fully_shard: takes one module; several are sharded one by one")
-    if shard_placement_fn is not None:
-        raise NotImplementedError("fully_shard: shard_placement_fn is not there; parameters are cut along dim 0")
+    modules = list(module) if isinstance(module, (list, tuple)) else [module]
+    if not modules:
+        raise ValueError("fully_shard: the list of modules is empty")
     if dp_mesh_dims is not None:
         raise NotImplementedError("fully_shard: dp_mesh_dims is not there; give mesh['name']")
-    if isinstance(module, FSDPModule):
-        raise ValueError("fully_shard: the module is sharded already")
-    if isinstance(module, (nn.ModuleList, nn.ModuleDict)) and type(module).forward is nn.Module.forward:
-        raise ValueError(f"fully_shard does not support containers that do not implement forward: {module}")
+    for one in modules:
+        if isinstance(one, FSDPModule):
+            raise ValueError("fully_shard: the module is sharded already")
+        if isinstance(one, (nn.ModuleList, nn.ModuleDict)) and type(one).forward is nn.Module.forward:
+            raise ValueError(f"fully_shard does not support containers that do not implement forward: {one}")
     mesh = init_device_mesh("cpu", (world.default_group().size(),)) if mesh is None else mesh
     if not isinstance(mesh, DeviceMesh) or mesh.ndim not in (1, 2):
         raise ValueError(f"fully_shard expects a 1D or 2D DeviceMesh but got {mesh}")
     offload_policy = OffloadPolicy() if offload_policy is None else offload_policy
     ignored = set(ignored_params or ())
-    slots = _slots(module, mesh, ignored)
+    slots = _slots(modules, mesh, ignored, shard_placement_fn)
     policy = MixedPrecisionPolicy() if mp_policy is None else mp_policy
     reshard = True if reshard_after_forward is None else bool(reshard_after_forward)
-    kind = type(module)
-    if kind not in _classes:
-        _classes[kind] = type(f"FSDP{kind.__name__}", (FSDPModule, kind), {})
-    module.__class__ = _classes[kind]
-    object.__setattr__(module, "_fsdp", ShardedParameters(slots, mesh, policy, reshard))
+    state = ShardedParameters(slots, mesh, policy, reshard, {id(one) for one in modules})
+    for one in modules:
+        kind = type(one)
+        if kind not in _classes:
+            _classes[kind] = type(f"FSDP{kind.__name__}", (FSDPModule, kind), {})
+        one.__class__ = _classes[kind]
+        object.__setattr__(one, "_fsdp", state)
+        one.register_forward_pre_hook(_before, prepend=True, with_kwargs=True)
+        one.register_forward_hook(_after, always_call=True)
     for slot in slots:
         slot.show(slot.piece)
-    module.register_forward_pre_hook(_before, prepend=True, with_kwargs=True)
-    module.register_forward_hook(_after, always_call=True)
     return module
 
 
-def _slots(module, mesh, ignored):
+def _slots(modules, mesh, ignored, place):
     places: dict = {}
-    sharded = [m for m in module.modules() if m is not module and isinstance(m, FSDPModule)]
-    theirs = {id(part) for m in sharded for part in m.modules()}
-    for part in module.modules():
-        if id(part) in theirs:
-            continue
-        for name, parameter in part._parameters.items():
-            if parameter is not None and parameter not in ignored:
-                places.setdefault(parameter, []).append((part, name))
+    theirs: set = set()
+    for module in modules:
+        sharded = [m for m in module.modules() if m is not module and isinstance(m, FSDPModule)]
+        theirs |= {id(part) for m in sharded for part in m.modules()}
+        for part in module.modules():
+            if id(part) in theirs:
+                continue
+            theirs.add(id(part))  # a module of the list within another counts once
+            for name, parameter in part._parameters.items():
+                if parameter is not None and parameter not in ignored:
+                    places.setdefault(parameter, []).append((part, name))
     for parameter, found in places.items():
+        if place is not None and (wanted := place(parameter)) not in (None, Shard(0)):
+            raise NotImplementedError(f"fully_shard: {found[0][1]} is cut along dim 0, not by {wanted}")
         if isinstance(parameter, nn.parameter.UninitializedParameter):
             raise RuntimeError(f"fully_shard: {found[0][1]} has no shape yet; run a forward pass first")
         if isinstance(parameter, DTensor):
@@ -210,6 +222,8 @@ def _before(module, args, kwargs):
     state = module._fsdp
     state.depth += 1
     if state.depth == 1:  # a module that calls itself keeps what the outer call has set up
+        if not state.awaited:
+            state.awaited = set(state.modules)
         state.unshard()
         state.begin_next(state.next_forward)
         if torch.is_grad_enabled():
@@ -228,7 +242,8 @@ def _after(module, args, outputs):
         if state.hooks is not None:
             state.hooks.__exit__()
             state.hooks = None
-        if state.reshard_after_forward:
+        state.awaited.discard(id(module))
+        if state.reshard_after_forward and not state.awaited:
             state.reshard()
     if outputs is None:
         return None

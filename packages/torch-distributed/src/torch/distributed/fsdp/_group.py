@@ -38,7 +38,7 @@ class Slot:
 class ShardedParameters:
     """The slots of a module, by dtype in one line each."""
 
-    def __init__(self, slots, mesh, policy, reshard):
+    def __init__(self, slots, mesh, policy, reshard, modules=()):
         self.slots, self.mesh, self.policy = slots, mesh, policy
         self.shard_group = mesh.get_group(mesh.ndim - 1)
         self.replicas = mesh.get_group(0) if mesh.ndim == 2 else None
@@ -46,7 +46,9 @@ class ShardedParameters:
         self.sync = True
         self.all_reduces = True
         self.reshard_after_backward = True
-        self.divide = True
+        self.divide = None  # by what to divide gradients: the number of ranks
+        self.modules = frozenset(modules)  # whose parameters these are
+        self.awaited: set = set()  # those of them that the forward pass under way has not come to
         self.whole = None  # tensors by slot, while they are there
         self.coming = None  # gatherings under way, with the versions of the pieces that were sent
         self.next_forward, self.next_backward = (), ()  # what to gather while this module computes
@@ -178,8 +180,7 @@ class ShardedParameters:
         if self.replicas is not None and self.all_reduces:
             collectives.all_reduce(line, group=self.replicas)
             ranks *= self.replicas.size()
-        if self.divide:
-            line.div_(ranks)
+        line.div_(ranks if self.divide is None else self.divide)
         for part, i in zip(line.split(lengths), mine, strict=True):
             slot = self.slots[i]
             piece = slot.piece._local_tensor
