@@ -3,6 +3,7 @@
 import pytest
 import torch
 import torch.distributed as dist
+from torch.distributed.distributed_c10d import _coalescing_manager
 
 LENGTHS = [0, 1, 3, 1000, 5000, 300_001]  # both sides of the bound between short and long messages, and of a segment
 OPS = {
@@ -210,6 +211,21 @@ def test_many_operations_under_way_at_once(ranks):
         for work in reversed(works):
             work.wait()
         assert all((x == 2 * k + 1).all() for k, x in enumerate(xs))
+
+    ranks(2, work)
+
+
+def test_a_block_of_collectives_is_done_when_it_ends(ranks):
+    def work(rank):
+        x, y = torch.ones(3) * (rank + 1), torch.ones(2)
+        with _coalescing_manager():
+            dist.all_reduce(x)
+            dist.all_reduce(y)
+        assert (x.tolist(), y.tolist()) == ([3.0] * 3, [2.0] * 2)
+        with _coalescing_manager(async_ops=True) as manager:
+            manager.append(dist.all_reduce(y, async_op=True))
+        manager.wait()
+        assert y.tolist() == [4.0] * 2
 
     ranks(2, work)
 

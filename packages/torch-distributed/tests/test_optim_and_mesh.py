@@ -88,6 +88,15 @@ def test_a_mesh_has_a_group_along_each_dim(ranks):
             mesh.get_group("depth")
         with pytest.raises(RuntimeError, match=r"a mesh of \(3, 2\) needs 6 ranks, there are 4"):
             dist.init_device_mesh("cpu", (3, 2))
+        with pytest.raises(RuntimeError, match=r"2 dims need as many different names, got \('row', 'row'\)"):
+            dist.init_device_mesh("cpu", (2, 2), mesh_dim_names=("row", "row"))
+        cube = dist.init_device_mesh("cpu", (2, 2, 1), mesh_dim_names=("dp", "tp", "pp"))
+        line = cube["dp", "pp"]._flatten("both")
+        assert line is cube["both"]
+        assert dist.get_process_group_ranks(cube["both"].get_group()) == [rank % 2, rank % 2 + 2]
+        assert cube._flatten().mesh.tolist() == [0, 1, 2, 3]
+        with pytest.raises(RuntimeError, match="has a dim called 'tp'"):
+            cube["dp", "pp"]._flatten("tp")
 
     ranks(4, work)
 

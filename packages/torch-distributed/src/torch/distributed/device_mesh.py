@@ -53,12 +53,13 @@ class DeviceMesh:
         if mesh_dim_names is not None and (
             len(mesh_dim_names) != self.mesh.dim() or len(set(mesh_dim_names)) != self.mesh.dim()
         ):
-            raise ValueError(f"DeviceMesh: {self.mesh.dim()} dims need as many different names, got {mesh_dim_names}")
+            raise RuntimeError(f"DeviceMesh: {self.mesh.dim()} dims need as many different names, got {mesh_dim_names}")
         self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
         place = (self.mesh == default.rank()).nonzero()
         self._coordinate = place[0].tolist() if len(place) else None
         self._groups = [self._along(dim) for dim in range(self.mesh.dim())]
-        self._parent = None
+        self._parent, self._dims = None, list(range(self.mesh.dim()))
+        self._flat: dict = {}
         _known[self._name()] = self
 
     def _along(self, dim):
@@ -119,7 +120,9 @@ class DeviceMesh:
         return self._coordinate
 
     def __getitem__(self, names: Any) -> Any:
-        """The part of the mesh that we are in along some of its dims."""
+        """The part of the mesh that we are in along some of its dims, or a line that :meth:`_flatten` has made of it."""
+        if isinstance(names, str) and names in self._flat:
+            return self._flat[names]
         dims = [self._dim(name) for name in ((names,) if isinstance(names, str) else names)]
         if self._coordinate is None:
             raise RuntimeError("DeviceMesh: this rank is not in the mesh")
@@ -131,9 +134,33 @@ class DeviceMesh:
         part.mesh_dim_names = tuple(self.mesh_dim_names[d] for d in dims)
         part._coordinate = [self._coordinate[d] for d in dims]
         part._groups = [self._groups[d] for d in dims]
-        part._parent = self
+        part._parent, part._dims, part._flat = self, dims, {}
         _known.setdefault(part._name(), part)
         return part
+
+    def _flatten(self, mesh_dim_name: str | None = None) -> DeviceMesh:
+        """The same ranks in one line, which the mesh that this is a part of then knows by a name; all its ranks call it.
+
+        >>> import torch.distributed as dist
+        >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+        >>> mesh = dist.init_device_mesh("cpu", (1, 1, 1), mesh_dim_names=("dp", "cp", "tp"))
+        >>> mesh["dp", "cp"]._flatten("both").size(), mesh["both"].ndim
+        (1, 1)
+        >>> dist.destroy_process_group()
+        """
+        root = self if self._parent is None else self._parent
+        if root._parent is not None:
+            raise NotImplementedError("DeviceMesh._flatten: of a part of a part; take it from the whole mesh")
+        name = "_".join(self.mesh_dim_names or ()) if mesh_dim_name is None else mesh_dim_name
+        if name in (root.mesh_dim_names or ()):
+            raise RuntimeError(f"DeviceMesh._flatten: {root} has a dim called {name!r}")
+        if name not in root._flat:
+            others = [dim for dim in range(root.ndim) if dim not in self._dims]
+            lines = root.mesh.permute([*others, *self._dims]).reshape(-1, self.mesh.numel()).tolist()
+            group, _ = world.new_subgroups_by_enumeration(lines)
+            flat = DeviceMesh.from_group(group, self.device_type, self.mesh.flatten(), mesh_dim_names=(name,))
+            root._flat[name] = flat
+        return root._flat[name]
 
     def _get_root_mesh(self):
         return self if self._parent is None else self._parent._get_root_mesh()
@@ -168,6 +195,7 @@ class DeviceMesh:
         made.device_type, made.mesh = device_type, mesh
         made.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
         made._coordinate, made._groups, made._parent = coordinate, groups, None
+        made._dims, made._flat = list(range(mesh.dim())), {}
         _known.setdefault(made._name(), made)
         return made
 

@@ -1,6 +1,8 @@
 # ruff: noqa: F401, F403
 """The process groups and their collectives, under the name by which libraries import them."""
 
+import contextlib as _contextlib
+
 from . import _world as _world_module
 from ._backends import *
 from ._backends import DistributedBackendOptions as _DistributedBackendOptions
@@ -43,6 +45,42 @@ def _get_global_rank(group, rank) -> int:
 
     warnings.warn("_get_global_rank is deprecated, use get_global_rank instead", FutureWarning, stacklevel=2)
     return _world_module.get_global_rank(group, rank)
+
+
+class _CoalescingManager:
+    """What a block of :func:`_coalescing_manager` has begun."""
+
+    def __init__(self):
+        self.works: list = []
+
+    def append(self, work) -> None:
+        """Wait for this, too."""
+        if work is not None:
+            self.works.append(work)
+
+    def wait(self) -> None:
+        """Until all is done."""
+        for work in self.works:
+            work.wait()
+
+
+@_contextlib.contextmanager
+def _coalescing_manager(group=None, device=None, async_ops: bool = False):
+    """A block of collectives that may be sent together; here each is sent by itself, in the order of the block.
+
+    >>> import torch, torch.distributed as dist
+    >>> from torch.distributed.distributed_c10d import _coalescing_manager
+    >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    >>> x = torch.ones(2)
+    >>> with _coalescing_manager() as manager:
+    ...     dist.all_reduce(x)
+    >>> manager.wait()
+    >>> dist.destroy_process_group()
+    """
+    manager = _CoalescingManager()
+    yield manager
+    if not async_ops:
+        manager.wait()
 
 
 def _get_default_group():
