@@ -141,6 +141,31 @@ def test_random_numbers_do_not_depend_on_the_placement(ranks):
     ranks(3, work)
 
 
+def test_a_star_stands_for_one_word_of_a_name(ranks):
+    def work(rank):
+        mesh = dist.init_device_mesh("cpu", (2,))
+        net = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)))
+        parallelize_module(net, mesh, {"1.*": ColwiseParallel()})
+        assert [isinstance(p, DTensor) for p in net.parameters()] == [False, False, True, True, True, True]
+        flat = parallelize_module(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)), mesh, {"*": ColwiseParallel()})
+        assert all(isinstance(p, DTensor) for p in flat.parameters())
+
+    ranks(2, work)
+
+
+@pytest.mark.parametrize(("op", "expected"), [("max", [2.0, 1.0]), ("min", [1.0, -1.0]), ("product", [2.0, -1.0])])
+def test_pieces_of_extremes_and_products_come_together_where_no_gradient_is_asked_for(ranks, op, expected):
+    def work(rank):
+        mesh = dist.init_device_mesh("cpu", (2,))
+        part = torch.tensor([rank + 1.0, 1.0 - 2 * rank])
+        assert DTensor.from_local(part, mesh, [Partial(op)]).full_tensor().tolist() == expected
+        spread = DTensor.from_local(part.requires_grad_(), mesh, [Partial(op)])
+        with pytest.raises(NotImplementedError, match="cannot be reduced with a gradient"):
+            spread.full_tensor()
+
+    ranks(2, work)
+
+
 def test_columns_then_rows_compute_what_whole_layers_do(ranks):
     def net():
         torch.manual_seed(1)
@@ -210,8 +235,10 @@ def test_what_does_not_fit_is_named(ranks):
             assert distribute_tensor(torch.ones(3)).placements == (Replicate(),)
         with pytest.raises(NotImplementedError, match="only support nn.Linear and nn.Embedding"):
             parallelize_module(nn.ReLU(), mesh, ColwiseParallel())
-        with pytest.raises(ValueError, match="no submodule is called 'x'"):
+        with pytest.warns(UserWarning, match="no submodule is called 'x'"):
             parallelize_module(nn.Sequential(), mesh, {"x": ColwiseParallel()})
+        with pytest.raises(TypeError, match="expected a ParallelStyle for '0', got 3"):
+            parallelize_module(nn.Sequential(nn.Linear(2, 2)), mesh, {"0": 3})
         assert Spec(mesh, (Replicate(),), torch.Size([1])).whole()
 
     ranks(2, work)

@@ -255,6 +255,10 @@ def test_cross_entropy_of_classes_in_pieces(ranks, reduction, smoothing):
                     w = None if w is None else distribute_tensor(w, mesh)
                     with refuse_wholes():
                         loss = F.cross_entropy(x, t, w, **options)
+                    with loss_parallel():
+                        assert torch.equal(F.cross_entropy(x, target, w, **options).full_tensor(), loss.full_tensor())
+                    with pytest.raises(RuntimeError, match="got mixed torch.Tensor and DTensor"):
+                        F.cross_entropy(x, target, w, **options)
                     assert torch.allclose(loss.full_tensor(), expected, rtol=1e-12)
                     factor = made(expected.shape, 5)
                     (expected * factor).sum().backward()

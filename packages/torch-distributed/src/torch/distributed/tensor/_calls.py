@@ -54,8 +54,18 @@ def _on_pieces(name, func, args, kwargs):
     if rule is None:
         return None
     if any(not isinstance(one, DTensor) for one in leaves_of(torch.Tensor, [args, kwargs])):
-        _mixed(name)
+        if name not in _losses.LOSSES or not _losses.targets_may_be_plain.get() or not isinstance(args[0], DTensor):
+            _mixed(name)
+        mesh = args[0]._spec.mesh
+        args, kwargs = tree_map_only(
+            torch.Tensor, lambda one: one if isinstance(one, DTensor) else _replica(one, mesh), (args, kwargs)
+        )
     return rule(*args, **kwargs)
+
+
+def _replica(tensor, mesh):
+    """What every rank has all of."""
+    return wrap(tensor, Spec(mesh, (Replicate(),) * mesh.ndim, tensor.shape))
 
 
 def leaves_of(kind, tree) -> list:
@@ -152,11 +162,8 @@ def _on_wholes(name, func, args, kwargs, mesh):
             _mixed(name)
         return tensor
 
-    def replica(tensor):
-        return wrap(tensor, Spec(mesh, (Replicate(),) * mesh.ndim, tensor.shape))
-
     args, kwargs = tree_map_only(torch.Tensor, whole, (args, kwargs))
-    return tree_map_only(torch.Tensor, replica, func(*args, **kwargs))
+    return tree_map_only(torch.Tensor, lambda one: _replica(one, mesh), func(*args, **kwargs))
 
 
 def _mixed(name):

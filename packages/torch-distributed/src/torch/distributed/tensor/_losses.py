@@ -1,5 +1,7 @@
 """Losses of pieces: by samples, and of scores whose classes lie on several ranks, which are never put together."""
 
+from contextvars import ContextVar
+
 import torch
 from torch.nn import functional as F
 
@@ -13,6 +15,8 @@ from .placement_types import Partial, Replicate, Shard
 __all__ = ["LOSSES"]
 
 NONE, MEAN = 0, 1  # and 2 is the sum
+
+targets_may_be_plain: ContextVar[bool] = ContextVar("targets_may_be_plain", default=False)  # in a loss_parallel() block
 
 
 def _log_softmax_of_classes(piece, dim, groups):

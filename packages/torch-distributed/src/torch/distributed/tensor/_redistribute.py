@@ -106,9 +106,9 @@ class Enter(Function):
         return Total.apply(grad, ReduceOp.SUM, ctx.group), None
 
 
-def _op(placement) -> ReduceOp:
+def _op(placement, part) -> ReduceOp:
     name = placement.reduce_op.upper()
-    if name not in ("SUM", "AVG"):
+    if name not in ("SUM", "AVG") and torch.is_grad_enabled() and part.requires_grad:
         raise NotImplementedError(f"DTensor: {placement} cannot be reduced with a gradient; there are sum and avg")
     return getattr(ReduceOp, name)
 
@@ -135,10 +135,10 @@ def redistribute(local, spec, wanted):
             local = Gather.apply(local, placement.dim, length, groups[dim])
         elif isinstance(placement, Partial):
             if isinstance(wanted[dim], Shard) and not any(isinstance(wanted[d], Shard) for d in opened if d < dim):
-                local = CutTotal.apply(local, wanted[dim].dim, _op(placement), groups[dim])
+                local = CutTotal.apply(local, wanted[dim].dim, _op(placement, local), groups[dim])
                 current[dim] = wanted[dim]
                 continue
-            local = Total.apply(local, _op(placement), groups[dim])
+            local = Total.apply(local, _op(placement, local), groups[dim])
         current[dim] = Replicate()
     for dim in opened:
         if isinstance(current[dim], Replicate) and isinstance(wanted[dim], Shard):

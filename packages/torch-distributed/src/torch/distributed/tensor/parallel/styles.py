@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import warnings
 from abc import ABC, abstractmethod
 
 import torch
@@ -204,7 +205,9 @@ def parallelize_module(
     *,
     src_data_rank: int | None = 0,
 ) -> nn.Module:
-    """Spread a module by a style, or its submodules by styles under their names, in which ``*`` stands for any.
+    """Spread a module by a style, or its submodules by styles under their names, in which ``*`` stands for any between dots.
+
+    A name that no submodule has is warned of.
 
     >>> import torch, torch.distributed as dist
     >>> from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
@@ -227,9 +230,23 @@ def parallelize_module(
             f"Expect Union[ParallelStyle, Dict[str, ParallelStyle]] for parallelize_plan, {parallelize_plan!r} found!"
         )
     for pattern, style in parallelize_plan.items():
-        found = [part for name, part in module.named_modules() if fnmatch.fnmatch(name, pattern)]
+        if not isinstance(style, ParallelStyle):
+            raise TypeError(f"parallelize_module: expected a ParallelStyle for {pattern!r}, got {style!r}")
+        found = [part for name, part in module.named_modules() if _is_called(name, pattern)]
         if not found:
-            raise ValueError(f"parallelize_module: no submodule is called {pattern!r}")
+            warnings.warn(f"parallelize_module: no submodule is called {pattern!r}", stacklevel=2)
         for part in found:
             style._apply(part, mesh)
     return module
+
+
+def _is_called(name, pattern) -> bool:
+    """Whether a name is that of a pattern, word by word; the name of the module itself is empty.
+
+    >>> _is_called("layers.0.mlp", "layers.*.mlp"), _is_called("layers.0.mlp", "*"), _is_called("", "*")
+    (True, False, False)
+    """
+    words, wanted = name.split("."), pattern.split(".")
+    if not name or len(words) != len(wanted):
+        return name == pattern
+    return all(map(fnmatch.fnmatchcase, words, wanted))
