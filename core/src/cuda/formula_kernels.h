@@ -175,6 +175,10 @@ FormulaLaunch formula_for(DType t) {
     if (t == DType::UInt32) return &launch_formula<F, uint32_t, uint32_t>;
     if (t == DType::UInt64) return &launch_formula<F, uint64_t, uint64_t>;
   }
+  if constexpr (requires { typename F::OnFloat16; }) {
+    if (t == DType::Float16) return &launch_formula<typename F::OnFloat16, uint16_t, uint16_t>;
+    if (t == DType::BFloat16) return &launch_formula<typename F::OnBFloat16, uint16_t, uint16_t>;
+  }
   if (t == DType::Bool) {
     if constexpr (requires { typename F::OnBool; })
       return &launch_formula<typename F::OnBool, Truth, uint8_t>;

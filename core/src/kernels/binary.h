@@ -301,7 +301,22 @@ struct copysign : BinaryVec<kFloats> {
     return TORCH_ISA::copysign(a, b);
   }
 };
+// In a half type the neighbour is that of its own bits, which order as signed magnitudes; float's would round back.
+template <uint16_t kInfinity>
+struct nextafter_bits : Binary<kWords> {
+  template <class T>
+  static TORCH_ANY T eval(T a, T b) {
+    const T size_a = a & 0x7fff, size_b = b & 0x7fff;
+    if (size_a > kInfinity || size_b > kInfinity) return kInfinity | 1;  // NaN
+    if (a == b || (size_a | size_b) == 0) return b;
+    if (size_a == 0) return T((b & 0x8000) | 1);
+    const bool same_sign = ((a ^ b) & 0x8000) == 0;
+    return same_sign && size_b > size_a ? T(a + 1) : T(a - 1);
+  }
+};
 struct nextafter : Binary<kFloats> {
+  using OnFloat16 = nextafter_bits<0x7c00>;
+  using OnBFloat16 = nextafter_bits<0x7f80>;
   template <class T>
   static TORCH_ANY T eval(T a, T b) {
     return std::nextafter(a, b);

@@ -149,6 +149,10 @@ constexpr LoopRow loops_of() {
     set(DType::Float32, kLoop<F, float>);
     set(DType::Float64, kLoop<F, double>);
   }
+  if constexpr (requires { typename F::OnFloat16; }) {  // those that do not compute in float
+    set(DType::Float16, kLoop<typename F::OnFloat16, uint16_t>);
+    set(DType::BFloat16, kLoop<typename F::OnBFloat16, uint16_t>);
+  }
   if constexpr (requires { typename F::OnBool; })
     set(DType::Bool, kBoolLoop<typename F::OnBool>);
   else if constexpr ((F::kTypes & kBools) != 0)

@@ -10,7 +10,7 @@ enum class Gives : uint8_t {
   Real
 };  // the dtype of a result: the inputs', bool, or the real one of a complex
 
-// Null where a formula is not defined. Float16 and BFloat16 compute in Float32, so theirs are null.
+// Null where a formula is not defined. Float16 and BFloat16 compute in Float32 where theirs are null.
 struct LoopRow {
   Loop by_dtype[kDTypes];
   Gives gives;

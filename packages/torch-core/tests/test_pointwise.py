@@ -277,3 +277,20 @@ def test_heaviside_in_place_wants_one_dtype_too():
     with pytest.raises(RuntimeError, match="heaviside: expected both tensors to have one dtype, got torch.float32"):
         x.heaviside_(torch.tensor([1, 1]))
     assert x.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("toward", [-math.inf, -1.0, -0.0, 0.0, 3.0, math.inf, math.nan])
+def test_the_number_after_one_of_a_half_type_is_the_next_of_that_type(dtype, toward):
+    """All 65,536 of them; the order of finite numbers is that of their values in float64."""
+    every = torch.arange(2**16, dtype=torch.int32).to(torch.int16).view(dtype)
+    values = every.to(torch.float64).numpy()
+    numbers = np.unique(values[~np.isnan(values)])  # one zero, infinities at the ends
+    place = np.searchsorted(numbers, values)
+    up, down = (numbers[np.clip(place + step, 0, len(numbers) - 1)] for step in (1, -1))
+    with np.errstate(invalid="ignore"):
+        expected = np.where(values == toward, toward, np.where(values < toward, up, down))
+    expected[np.isnan(values) | np.isnan(toward)] = np.nan
+    found = torch.nextafter(every, torch.full((), toward, dtype=dtype).expand(every.shape))
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found.to(torch.float64).numpy(), expected)
