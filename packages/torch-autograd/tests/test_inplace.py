@@ -360,3 +360,17 @@ def test_out_over_the_memory_of_what_requires_a_gradient_is_refused_before_it_is
     with torch.no_grad():
         right = call(x, out=torch.empty(0))
         assert call(x, out=x.detach()).tolist() == right.tolist() == x.tolist()
+
+
+@pytest.mark.parametrize(
+    "name", ["hardtanh", "relu6", "erfinv", "sin", "log", "celu", "hardsigmoid", "hardswish", "softplus", "i0"]
+)
+def test_the_result_of_what_keeps_its_input_can_be_changed(name):
+    """Programs for PyTorch do so; functions that keep their result refuse there, too (tanh, sigmoid, exp, sqrt, relu)."""
+    function = getattr(torch, name, None) or getattr(torch.ops.aten, name)
+    x = torch.tensor([-0.7, 0.3, 0.9], dtype=torch.float64).abs_().requires_grad_()
+    (expected,) = torch.autograd.grad(function(x).sum(), x)
+    y = function(x)
+    y.mul_(3)
+    y.sum().backward()
+    torch.testing.assert_close(x.grad, 3 * expected)

@@ -75,13 +75,19 @@ struct ThresholdBackward {
   }
 };
 
-// Clamped functions know from their result where they were clamped.
+// The result, too, knows where it was clamped, so that an in-place form needs no copy; other forms keep their input:
+// what users change after the call is the result.
 struct Hardtanh {
-  Saved result;
+  Saved x;
   Scalar min, max;
-  Hardtanh(Recorder& r, const Tensor&, const Scalar& min, const Scalar& max) : result(r, 0), min(min), max(max) {}
-  Hardtanh(Recorder& r, const Tensor&) : result(r, 0), min(0), max(6) {}  // relu6
-  Tensor grad(const Tensor& g) const { return torch::hardtanh_backward(g, result, min, max); }
+  Hardtanh(Recorder& r, const Tensor& self, const Scalar& min, const Scalar& max) : min(min), max(max) {
+    if (r.in_place())
+      x.keep(r, 0);
+    else
+      x.keep(r, self);
+  }
+  Hardtanh(Recorder& r, const Tensor& self) : Hardtanh(r, self, 0, 6) {}  // relu6
+  Tensor grad(const Tensor& g) const { return torch::hardtanh_backward(g, x, min, max); }
 };
 struct HardtanhBackward {
   Saved x;

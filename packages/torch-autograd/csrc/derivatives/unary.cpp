@@ -44,7 +44,7 @@ struct Square : FromSelf { Tensor grad(const Tensor& g) const { return g * (2 * 
 
 // --- slopes in terms of the result ---
 
-struct Erfinv : FromResult { Tensor grad(const Tensor& g) const { return g * (kSqrtPi / 2 * torch::exp(square(result))); } };
+struct Erfinv : FromSelf { Tensor grad(const Tensor& g) const { return g * (kSqrtPi / 2 * torch::exp(square(torch::erfinv(self)))); } };
 struct Exp : FromResult { Tensor grad(const Tensor& g) const { return g * conj(result); } };
 struct Exp2 : FromResult { Tensor grad(const Tensor& g) const { return g * (conj(result) * ln2); } };
 struct Expm1 : FromResult { Tensor grad(const Tensor& g) const { return g * conj(result + 1); } };
