@@ -101,7 +101,7 @@ struct hardswish_backward : BinaryVec<kFloats> {
   template <class V>
   static TORCH_ANY V eval(V g, V x) {
     const V inner = g * (x / V(3) + constant<V>(0.5));
-    return select(x < V(-3), V(0), select(x <= V(3), inner, g));
+    return select(x <= V(-3), V(0), select(x < V(3), inner, g));
   }
 };
 struct hardshrink : UnaryVec<kFloats> {  // scalars: lambda

@@ -94,3 +94,10 @@ def test_bags_give_sparse_gradients():
     bag = torch.nn.EmbeddingBag(5, 3, mode="sum", sparse=True)
     bag(torch.tensor([1, 2, 2, 4]), torch.tensor([0, 2])).sum().backward()
     assert bag.weight.grad.is_sparse and bag.weight.grad.to_dense()[:, 0].tolist() == [0, 1, 2, 0, 1]
+
+
+def test_hardswish_at_its_corners_has_the_slopes_outside_of_them():
+    """Its one-sided slopes there differ; these are those that PyTorch takes."""
+    x = torch.tensor([-3.0, 3.0], requires_grad=True)
+    F.hardswish(x).sum().backward()
+    assert x.grad.tolist() == [0.0, 1.0]
