@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -265,7 +266,8 @@ PyObject* tensor_over(PyObject*, PyObject* args) {
         (strides[i] < 0 ? low : high) += __int128(sizes[i] - 1) * strides[i];
     }
     check_aligned("tensor over a storage", s->data, t);
-    TORCH_CHECK(empty ? offset >= 0 && __int128(offset) * item_size(t) <= __int128(s->nbytes)
+    // One without elements may begin anywhere, as set_ and PyTorch's files have it: nothing is read there.
+    TORCH_CHECK(empty ? offset >= 0 && __int128(offset) * item_size(t) <= std::numeric_limits<int64_t>::max()
                       : low >= 0 && (high + 1) * item_size(t) <= __int128(s->nbytes),
                 "a tensor of size ", IntArrayRef(sizes), ", stride ", IntArrayRef(strides), ", offset ", offset,
                 " and dtype ", t, " does not fit into a storage of ", s->nbytes, " bytes");

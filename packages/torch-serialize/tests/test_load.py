@@ -330,3 +330,14 @@ def test_reading_a_small_file_first_imports_little(tmp_path):
         [sys.executable, "-c", SMALL, tmp_path / "a.pt"], capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout.split() == []
+
+
+def test_a_tensor_without_elements_may_begin_behind_its_storage():
+    """Views of nothing do, as PyTorch writes them."""
+    nothing = torch.empty(0, dtype=torch.int64).untyped_storage()
+    x = torch.empty(0, dtype=torch.int64).set_(nothing, 1, (1, 0, 5), (10, 10, 2))
+    file = io.BytesIO()
+    save(x, file)
+    file.seek(0)
+    y = load(file)
+    assert (y.shape, y.stride(), y.storage_offset()) == ((1, 0, 5), (10, 10, 2), 1)
