@@ -1,5 +1,5 @@
-"""The steps that a parameter has taken, as the state of its algorithm holds them: a number in a tensor, as PyTorch's files
-and programs have it.
+"""The steps that a parameter has taken and other numbers, as the state of its algorithm holds them: each in a tensor, as
+PyTorch's files and programs have it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["next_step", "steps_at"]
+__all__ = ["next_step", "number", "steps_at"]
+
+
+def number(value: float) -> Tensor:
+    """A number that an algorithm keeps for a parameter, as its state holds it, in float64 (PyTorch rounds it to float32)."""
+    return torch.tensor(value, dtype=torch.float64)
 
 
 def steps_at(count: int) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import not_negative
-from ._steps import next_step, steps_at
+from ._steps import next_step, number, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -62,8 +62,8 @@ class ASGD(Optimizer):
         lambd, lr = group["lambd"], float(group["lr"])
         if not state:
             state["step"] = steps_at(0)
-            state["eta"] = lr
-            state["mu"] = 1.0
+            state["eta"] = number(lr)
+            state["mu"] = number(1)
             state["ax"] = torch.zeros_like(p)
         t = next_step(state)
         eta, mu = float(state["eta"]), float(state["mu"])
@@ -74,5 +74,5 @@ class ASGD(Optimizer):
             state["ax"].copy_(p)
         else:
             state["ax"].lerp_(p, mu)
-        state["eta"] = lr / (1 + lambd * lr * t) ** group["alpha"]
-        state["mu"] = 1 / max(1, t - group["t0"])
+        state["eta"] = number(lr / (1 + lambd * lr * t) ** group["alpha"])
+        state["mu"] = number(1 / max(1, t - group["t0"]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import betas_in_range, not_negative
-from ._steps import next_step, steps_at
+from ._steps import next_step, number, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -59,7 +59,7 @@ class NAdam(Optimizer):
         lr, psi, decay = float(group["lr"]), group["momentum_decay"], group["weight_decay"]
         if not state:
             state["step"] = steps_at(0)
-            state["mu_product"] = 1.0
+            state["mu_product"] = number(1)
             state["exp_avg"] = torch.zeros_like(p)
             state["exp_avg_sq"] = torch.zeros_like(p)
         t = next_step(state)
@@ -71,7 +71,8 @@ class NAdam(Optimizer):
                 g = g.add(p, alpha=decay)
         mu = beta1 * (1 - 0.5 * 0.96 ** (t * psi))
         mu_next = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * psi))
-        product = state["mu_product"] = float(state["mu_product"]) * mu
+        state["mu_product"] = number(float(state["mu_product"]) * mu)
+        product = float(state["mu_product"])
         m.lerp_(g, 1 - beta1)
         v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
         root = v.div(1 - beta2**t).sqrt_().add_(group["eps"])
