@@ -279,3 +279,12 @@ def test_the_mean_over_no_sample_is_not_a_number():
     for target in (torch.zeros(0, 3), torch.zeros(0, dtype=torch.int64)):
         assert torch.nn.functional.cross_entropy(torch.zeros(0, 3), target).isnan()
         assert torch.nn.functional.cross_entropy(torch.zeros(0, 3), target, reduction="sum") == 0
+
+
+@pytest.mark.parametrize("loss", [F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss])
+def test_a_mask_is_a_target_of_zeros_and_ones(loss):
+    x, mask = torch.tensor([0.25, 0.5, 3.0], requires_grad=True), torch.tensor([True, False, True])
+    found = loss(x, mask)
+    torch.testing.assert_close(found, loss(x, mask.float()))
+    found.backward()
+    assert x.grad.shape == (3,)

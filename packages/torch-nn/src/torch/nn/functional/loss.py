@@ -173,11 +173,13 @@ def multilabel_soft_margin_loss(
 
 
 def _paired(name, input, target):
-    """Both broadcast to one shape; different shapes are legal but rarely meant."""
+    """Both broadcast to one shape; different shapes are legal but rarely meant. A mask counts as 0 and 1."""
     if not (isinstance(input, torch.Tensor) and isinstance(target, torch.Tensor)):
         raise TypeError(
             f"{name}: input and target must be Tensors, got {type(input).__name__}, {type(target).__name__}"
         )
+    if target.dtype == torch.bool:
+        target = target.to(input.dtype)
     if input.shape == target.shape:
         return input, target
     warnings.warn(
