@@ -152,3 +152,15 @@ def test_a_graph_can_be_recorded_apart_within_another():
 def test_random_numbers_are_drawn_anew():
     made = make_fx(lambda x: x + torch.rand(8))(torch.zeros(8))
     assert not torch.equal(made(torch.zeros(8)), made(torch.zeros(8)))
+
+
+def test_dims_of_an_alias_that_change_in_place_are_its_own():
+    def function(x):
+        y = x * 2
+        alias = y.detach()
+        alias.unsqueeze_(0)
+        return y, alias
+
+    y, alias = make_fx(function)(torch.ones(2, 3))(torch.full((2, 3), 2.0))
+    assert (y.shape, alias.shape) == ((2, 3), (1, 2, 3))
+    assert torch.equal(alias[0], y) and torch.equal(y, torch.full((2, 3), 4.0))

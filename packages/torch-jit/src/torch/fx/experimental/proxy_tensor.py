@@ -161,7 +161,7 @@ class _Recorder:
         self.graph, self.table = graph, table
         self.constants = torch.nn.Module()
         self.paused = False
-        self._nodes: dict[Any, Node] = {}
+        self._nodes: dict[Any, Node] = {}  # by the tensor, and by its place for those that were wrapped anew
         self._kept: list[torch.Tensor] = []
         self._dependent: set[Node] = set()
         self._lent = 0
@@ -189,13 +189,18 @@ class _Recorder:
 
     def _note(self, tensor, node):
         self._kept.append(tensor)
-        self._nodes[_place(tensor)] = node
+        self._nodes[id(tensor)] = self._nodes[_place(tensor)] = node
+
+    def _node(self, tensor):
+        if tensor.layout is not torch.strided:
+            return None
+        return self._nodes.get(id(tensor)) or self._nodes.get(_place(tensor))
 
     def written(self, value: Any) -> Any:
         """A value as the graph has it: the node of a tensor, or a constant."""
         if not isinstance(value, torch.Tensor):
             return value
-        node = self._nodes.get(_place(value)) if value.layout is torch.strided else None
+        node = self._node(value)
         if node is None:
             kind = "_param_constant" if isinstance(value, torch.nn.Parameter) else "_tensor_constant"
             name = next(n for n in map((kind + "{}").format, range(self._lent + 1)) if not hasattr(self.constants, n))
@@ -211,7 +216,7 @@ class _Recorder:
 
     def refuse(self, tensor: torch.Tensor, what: str) -> None:
         """Called before a tensor is read."""
-        node = None if self.paused or tensor.layout is not torch.strided else self._nodes.get(_place(tensor))
+        node = None if self.paused else self._node(tensor)
         if node in self._dependent:
             raise RuntimeError(
                 f"make_fx: the function {what} that depends on its arguments ({node.name}), and goes on by its value: "
