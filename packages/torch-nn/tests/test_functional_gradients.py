@@ -101,3 +101,13 @@ def test_hardswish_at_its_corners_has_the_slopes_outside_of_them():
     x = torch.tensor([-3.0, 3.0], requires_grad=True)
     F.hardswish(x).sum().backward()
     assert x.grad.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (2, 3, 4)])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.complex128])
+def test_a_vector_as_weight_gives_one_number_for_each_row(shape, dtype):
+    x, weight = (torch.randn(s, dtype=dtype, requires_grad=True) for s in (shape, (4,)))
+    bias = torch.randn((), dtype=dtype, requires_grad=True)
+    torch.testing.assert_close(F.linear(x, weight, bias), (x * weight).sum(-1) + bias)
+    assert torch.autograd.gradcheck(F.linear, (x, weight, bias), check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(F.linear, (x, weight, bias))

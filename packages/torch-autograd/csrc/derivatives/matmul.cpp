@@ -100,8 +100,9 @@ struct Matmul {
 struct Linear {
   Saved input, weight;
   Linear(Recorder& r, const Tensor& input, const Tensor& weight, const Tensor&)
-      : input(r, input, r.needs(1)), weight(r, weight, r.needs(0)) {}
+      : input(r, input, r.needs(1)), weight(r, weight, r.needs(0)), one_row(weight.dim() == 1) {}
   void grad(const Tensor& g, Backward& b) const {
+    if (one_row) return grad_of_one_row(g, b);
     if (b.needs(0)) b[0] = torch::matmul(g, conj(weight));
     if (b.needs(1)) {
       const Tensor& x = input;
@@ -109,6 +110,18 @@ struct Linear {
         b[1] = torch::mm(torch::transpose(g, 0, 1), conj(x));
       else
         b[1] = torch::mm(torch::transpose(rows_of(g), 0, 1), conj(rows_of(x)));
+    }
+    if (b.needs(2)) b[2] = g;
+  }
+
+ private:
+  bool one_row;  // a vector as weight: each row of the input gives a number
+  void grad_of_one_row(const Tensor& g, Backward& b) const {
+    const Tensor column = torch::unsqueeze(g, -1);
+    if (b.needs(0)) b[0] = column * conj(weight);
+    if (b.needs(1)) {
+      const Tensor& x = input;
+      b[1] = torch::mv(torch::transpose(conj(rows_of(x)), 0, 1), torch::reshape(g, {-1}));
     }
     if (b.needs(2)) b[2] = g;
   }
