@@ -56,6 +56,27 @@ def test_a_requirement_that_is_absent_is_a_problem():
     assert said == f"torch-autograd needs torch-core, which is not installed: {command}"
 
 
+def test_files_that_are_missing_or_cut_are_a_problem(tmp_path, monkeypatch):
+    info = tmp_path / "torch_shop-0.1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch-shop\nVersion: 0.1.0\n")
+    (info / "RECORD").write_text(
+        "torch/shop/__init__.py,sha256=x,5\ntorch/shop/whole.py,sha256=x,3\ntorch/shop/gone.py,sha256=x,7\n"
+        "torch/shop/__pycache__/whole.pyc,,\n../../bin/shop,sha256=x,4\n"
+    )
+    (tmp_path / "torch" / "shop").mkdir(parents=True)
+    (tmp_path / "torch" / "shop" / "__init__.py").write_text("12")
+    (tmp_path / "torch" / "shop" / "whole.py").write_text("123")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (said,) = (
+        p for p in doctor.problems({"torch-shop": Finding("torch-shop", "0.1.0", tmp_path, None)}) if "shop" in p
+    )
+    again = _install.command("torch-shop", upgrade=True).replace("-U", "--force-reinstall --no-deps")
+    first = "torch/shop/__init__.py has 2 bytes, 5 were installed"
+    assert said == f"torch-shop is damaged: {first}, and 1 more of its files: {again}"
+    assert doctor.damaged("torch-shop")[1:] == ["torch/shop/gone.py is missing"]
+
+
 def test_requirements_of_extras_are_not_asked_for():
     assert not [p for p in doctor.problems(found(requires=['torch-core~=9.9.0; extra == "far"'])) if "autograd" in p]
 

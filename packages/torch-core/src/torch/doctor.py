@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import csv
 import os
 import platform
 import re
@@ -83,14 +84,43 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(n) for n in re.match(r"[\d.]+", version)[0].strip(".").split("."))
 
 
+def damaged(dist: str) -> list[str]:
+    """What is wrong with the files of a distribution: those that are missing, or are not of the size that was installed.
+
+    >>> damaged("torch-nowhere")
+    []
+    """
+    try:
+        installed = distribution(dist)
+    except PackageNotFoundError:
+        return []
+    wrong = []
+    for row in csv.reader((installed.read_text("RECORD") or "").splitlines()):
+        name, _, size = [*row, "", "", ""][:3]
+        folder = name.partition("/")[0]
+        if not size.isdigit() or folder == ".." or folder == name or folder.endswith(".dist-info"):
+            continue  # compiled by Python, or written for this environment
+        path = Path(str(installed.locate_file(name)))
+        if not path.is_file():
+            wrong.append(f"{name} is missing")
+        elif (now := path.stat().st_size) != int(size):
+            wrong.append(f"{name} has {now} bytes, {size} were installed")
+    return wrong
+
+
 def problems(found: dict[str, Finding] | None = None) -> list[str]:
     """Each thing that does not fit, with the command that mends it; empty when all is well."""
     found = findings() if found is None else found
     wrong = []
     for one in found.values():
+        again = _install.command(one.name, upgrade=True).replace("-U", "--force-reinstall")
+        if one.version and (files := damaged(one.name)):
+            more = f", and {len(files) - 1} more of its files" if len(files) > 1 else ""
+            wrong.append(
+                f"{one.name} is damaged: {files[0]}{more}: {again.replace('reinstall', 'reinstall --no-deps', 1)}"
+            )
         versions = sorted({other.version for other in distributions(name=one.name)})
         if len(versions) > 1:
-            again = _install.command(one.name, upgrade=True).replace("-U", "--force-reinstall")
             wrong.append(
                 f"{one.name} is installed in versions {' and '.join(versions)} side by side, and files of either may be "
                 f"loaded: pip uninstall {one.name}, until none is left; {again}"
@@ -158,7 +188,7 @@ def _machine() -> list[tuple[str, str]]:
         ("processor", about["cpu_model"]),
         ("features", " ".join(about["cpu_features"])),
         ("kernels", level),
-        ("threads", f"{torch.get_num_threads()} of {about['available_cpus']} processors that this process may use"),
+        ("threads", f"{_C.get_num_threads()} of {about['available_cpus']} processors that this process may use"),
         (
             "BLAS",
             f"{about['blas_provider']}; {about['blas_description'] or 'OpenBLAS not found: pip install scipy-openblas32'}",
