@@ -65,6 +65,8 @@ def tensor_of(proto: Any) -> torch.Tensor:
         if dtype == torch.bfloat16:  # which NumPy lacks
             bits = numpy_helper.to_array(proto).view("int16").copy()
             return torch.from_numpy(bits).view(torch.bfloat16)
+        if dtype.itemsize == 1 and dtype.is_floating_point:
+            return torch.from_numpy(numpy_helper.to_array(proto).view("uint8").copy()).view(dtype)
         return torch.from_numpy(numpy_helper.to_array(proto).copy())
     except ValueError as error:
         raise RuntimeError(

@@ -10,7 +10,22 @@ NUMBERS = {
     torch.bool: 9, torch.float16: 10, torch.float64: 11, torch.uint32: 12, torch.uint64: 13, torch.complex64: 14,
     torch.complex128: 15, torch.bfloat16: 16,
 }  # fmt: skip
-DTYPES = {number: dtype for dtype, number in NUMBERS.items()}
+#: of files that are read
+DTYPES = {
+    **{number: dtype for dtype, number in NUMBERS.items()},
+    17: torch.float8_e4m3fn, 18: torch.float8_e4m3fnuz, 19: torch.float8_e5m2, 20: torch.float8_e5m2fnuz,
+}  # fmt: skip
+
+
+def dtype_of(number: int) -> torch.dtype:
+    """The dtype that a file means by a number; NotImplementedError where torch has none.
+
+    >>> dtype_of(7)
+    torch.int64
+    """
+    if number not in DTYPES:
+        raise NotImplementedError(f"onnx.load: torch has no tensors of the element type {number}")
+    return DTYPES[number]
 
 
 def number(dtype: torch.dtype) -> int:

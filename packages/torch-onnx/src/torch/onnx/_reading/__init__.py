@@ -26,7 +26,18 @@ def table() -> dict[str, Callable[..., Any]]:
     >>> "Relu" in table(), "Gemm" in table()
     (True, True)
     """
-    for name in ("elements", "layers", "optional", "quantized", "recurrent", "sequences", "shapes", "signals"):
+    for name in (
+        "attention",
+        "elements",
+        "layers",
+        "optional",
+        "quantized",
+        "recurrent",
+        "resizing",
+        "sequences",
+        "shapes",
+        "signals",
+    ):
         import_module(f"{__name__}.{name}")
     return READERS
 

@@ -7,7 +7,7 @@ import functools
 import torch
 from torch.nn import functional as F
 
-from .._types import DTYPES
+from .._types import dtype_of
 from . import READERS, reader
 
 _SAME = {
@@ -64,12 +64,25 @@ def isinf(x, detect_negative=1, detect_positive=1):
 
 @reader("Cast")
 def cast(x, to, saturate=1, round_mode="up"):
-    return x.to(DTYPES[to])
+    return _cast(x, dtype_of(to), saturate)
 
 
 @reader("CastLike")
 def cast_like(x, like, saturate=1):
-    return x.to(like.dtype)
+    return _cast(x, like.dtype, saturate)
+
+
+def _cast(x, dtype, saturate):
+    """In a dtype; what lies beyond the numbers of 8 bits becomes the last of them."""
+    if saturate and dtype.itemsize == 1 and dtype.is_floating_point and x.is_floating_point():
+        limit = torch.finfo(dtype).max
+        x = (x if x.dtype.itemsize > 1 else x.float()).clamp(-limit, limit)
+    return x.to(dtype)
+
+
+@reader("BitCast")
+def bit_cast(x, to):
+    return x.view(dtype_of(to))
 
 
 @reader("Clip")
@@ -163,13 +176,29 @@ def softmax(x, axis=None, *, kind, opset):
 
 
 def _dims(x, axes, noop):
-    if axes is None:
+    if axes is None or not len(axes):
         return None if noop else list(range(x.dim()))
     return axes.tolist() if isinstance(axes, torch.Tensor) else list(axes)
 
 
+def _extreme(find, x, dims, keepdim, least):
+    """The greatest or least of each line; of one without elements the other end of the dtype."""
+    if x.numel() or 0 not in [x.shape[d] for d in dims]:
+        return find(x, dims, keepdim)
+    shape = [1 if d in [e % x.dim() for e in dims] else size for d, size in enumerate(x.shape)]
+    if x.dtype == torch.bool:
+        end = not least
+    elif x.is_floating_point():
+        end = -torch.inf if least else torch.inf
+    else:
+        end = torch.iinfo(x.dtype).min if least else torch.iinfo(x.dtype).max
+    found = x.new_full(shape, end)
+    return found if keepdim else found.squeeze([d % x.dim() for d in dims])
+
+
 _REDUCTIONS = {
-    "ReduceSum": torch.sum, "ReduceMean": torch.mean, "ReduceMax": torch.amax, "ReduceMin": torch.amin,
+    "ReduceSum": torch.sum, "ReduceMean": torch.mean, "ReduceMax": lambda x, d, k: _extreme(torch.amax, x, d, k, least=True),
+    "ReduceMin": lambda x, d, k: _extreme(torch.amin, x, d, k, least=False),
     "ReduceLogSumExp": torch.logsumexp,
     "ReduceL1": lambda x, d, k: torch.sum(x.abs(), d, k), "ReduceL2": lambda x, d, k: torch.sum(x * x, d, k).sqrt(),
     "ReduceSumSquare": lambda x, d, k: torch.sum(x * x, d, k), "ReduceLogSum": lambda x, d, k: torch.sum(x, d, k).log(),

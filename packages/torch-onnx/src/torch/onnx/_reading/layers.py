@@ -30,9 +30,9 @@ def _pads(x, kernel, strides, dilations, pads, auto):
     return (less, more) if auto == "SAME_UPPER" else (more, less)
 
 
-def _padded(x, low, high, value=0.0):
-    """The padding that an operator of torch takes, and the input with what it does not."""
-    if low == high:
+def _padded(x, low, high, value=0.0, most=None):
+    """The padding that an operator of torch takes, at most half of a kernel, and the input with what it does not."""
+    if low == high and (most is None or all(2 * amount <= kernel for amount, kernel in zip(low, most, strict=True))):
         return x, list(low)
     row = [amount for pair in zip(reversed(low), reversed(high), strict=True) for amount in pair]
     return F.pad(x, row, value=value), [0] * len(low)
@@ -51,10 +51,25 @@ def conv_transpose(x, w, b=None, auto_pad="NOTSET", dilations=None, group=1, ker
                    pads=None, strides=None):  # fmt: skip
     n = w.dim() - 2
     pads = pads or [0] * (2 * n)
-    if auto_pad != "NOTSET" or output_shape is not None or pads[:n] != pads[n:]:
-        raise NotImplementedError("onnx.load: ConvTranspose with automatic or uneven padding")
+    strides, dilations, more = strides or [1] * n, dilations or [1] * n, output_padding or [0] * n
+    if auto_pad.startswith("SAME"):
+        output_shape = [size * stride for size, stride in zip(x.shape[2:], strides, strict=True)]
     function = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[n - 1]
-    return function(x, w, b, strides or [1] * n, pads[:n], output_padding or [0] * n, group, dilations or [1] * n)
+    if output_shape is None and pads[:n] == pads[n:]:
+        return function(x, w, b, strides, pads[:n], more, group, dilations)
+    whole = function(x, w, b, strides, [0] * n, more, group, dilations)
+    if output_shape is not None:
+        short = [max(size - have, 0) for size, have in zip(output_shape, whole.shape[2:], strict=True)]
+        if any(short):
+            more = [a + b for a, b in zip(more, short, strict=True)]
+            whole = function(x, w, b, strides, [0] * n, more, group, dilations)
+    for axis, (low, high) in enumerate(zip(pads[:n], pads[n:], strict=True), 2):
+        if output_shape is not None:
+            total = whole.shape[axis] - output_shape[axis - 2]
+            low = total - total // 2 if auto_pad != "SAME_UPPER" else total // 2
+            high = total - low
+        whole = whole.narrow(axis, low, whole.shape[axis] - low - high)
+    return whole
 
 
 @reader("MaxPool")
@@ -73,7 +88,9 @@ def max_pool(
     n = len(kernel_shape)
     strides, dilations = strides or [1] * n, dilations or [1] * n
     planes = x.shape[-n:].numel()
-    padded, padding = _padded(x, *_pads(x, kernel_shape, strides, dilations, pads, auto_pad), value=-float("inf"))
+    padded, padding = _padded(
+        x, *_pads(x, kernel_shape, strides, dilations, pads, auto_pad), -float("inf"), kernel_shape
+    )
     if outputs > 1 and padded is not x:
         raise NotImplementedError("onnx.load: places of MaxPool with uneven padding")
     function = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[n - 1]
@@ -89,16 +106,32 @@ def avg_pool(
     x, auto_pad="NOTSET", ceil_mode=0, count_include_pad=0, dilations=None, kernel_shape=None, pads=None, strides=None
 ):
     n = len(kernel_shape)
-    strides = strides or [1] * n
-    if dilations is not None and set(dilations) != {1}:
-        raise NotImplementedError("onnx.load: AveragePool with dilations")
-    low, high = _pads(x, kernel_shape, strides, [1] * n, pads, auto_pad)
-    if low != high and not count_include_pad:
-        raise NotImplementedError("onnx.load: AveragePool with uneven padding that does not count")
-    x, padding = _padded(x, low, high)
-    return (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)[n - 1](
-        x, kernel_shape, strides, padding, bool(ceil_mode), bool(count_include_pad)
-    )
+    strides, dilations = strides or [1] * n, dilations or [1] * n
+    low, high = _pads(x, kernel_shape, strides, dilations, pads, auto_pad)
+    if set(dilations) == {1} and low == high and all(2 * a <= k for a, k in zip(low, kernel_shape, strict=True)):
+        return (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)[n - 1](
+            x, kernel_shape, strides, low, bool(ceil_mode), bool(count_include_pad)
+        )
+    total = _sums(x, kernel_shape, strides, dilations, low, high, ceil_mode)
+    places = torch.ones_like(x[:1, :1])
+    if count_include_pad:
+        places, low, high = _padded(places, low, high, 1.0, [0] * n)[0], [0] * n, [0] * n
+    return total / _sums(places, kernel_shape, strides, dilations, low, high, ceil_mode)
+
+
+def _sums(x, kernel, strides, dilations, low, high, ceil_mode):
+    """The sum in each window, as a convolution with ones; windows of the last line may go past the end."""
+    n, high = len(kernel), list(high)
+    for i in range(n):
+        span = dilations[i] * (kernel[i] - 1) + 1
+        past = (x.shape[2 + i] + low[i] + high[i] - span) % strides[i]
+        starts = (x.shape[2 + i] + low[i] + high[i] - span) // strides[i] + 1
+        if ceil_mode and past and starts * strides[i] < x.shape[2 + i] + low[i]:
+            high[i] += strides[i] - past
+    row = [amount for pair in zip(reversed(low), reversed(high), strict=True) for amount in pair]
+    planes = F.pad(x, row).reshape(-1, 1, *[size + a + b for size, a, b in zip(x.shape[2:], low, high, strict=True)])
+    found = (F.conv1d, F.conv2d, F.conv3d)[n - 1](planes, x.new_ones(1, 1, *kernel), None, strides, 0, dilations)
+    return found.reshape(*x.shape[:2], *found.shape[2:])
 
 
 @reader("GlobalAveragePool")
@@ -113,13 +146,9 @@ def global_lp_pool(x, p=2):
 
 @reader("LpPool")
 def lp_pool(x, auto_pad="NOTSET", ceil_mode=0, dilations=None, kernel_shape=None, p=2, pads=None, strides=None):
-    if dilations is not None and set(dilations) != {1}:
-        raise NotImplementedError("onnx.load: LpPool with dilations")
-    total = avg_pool(x.abs().pow(p), auto_pad, ceil_mode, 1, None, kernel_shape, pads, strides)
-    count = 1
-    for size in kernel_shape:
-        count *= size
-    return (total * count).pow(1 / p)
+    strides, dilations = strides or [1] * len(kernel_shape), dilations or [1] * len(kernel_shape)
+    low, high = _pads(x, kernel_shape, strides, dilations, pads, auto_pad)
+    return _sums(x.abs().pow(p), kernel_shape, strides, dilations, low, high, ceil_mode).pow(1 / p)
 
 
 @reader("MaxUnpool")
@@ -148,9 +177,13 @@ def global_max_pool(x):
 
 
 @reader("BatchNormalization")
-def batch_norm(x, scale, bias, mean, var, epsilon=1e-5, momentum=0.9, training_mode=0, spatial=1):
+def batch_norm(x, scale, bias, mean, var, epsilon=1e-5, momentum=0.9, training_mode=0, spatial=1, *, outputs):
     if training_mode:
-        raise NotImplementedError("onnx.load: BatchNormalization in training mode")
+        dims = [d for d in range(x.dim()) if d != 1]
+        own, spread = x.mean(dims), x.var(dims, unbiased=False)
+        y = F.batch_norm(x, own, spread, scale, bias, False, 0.1, epsilon)
+        kept = [old * momentum + new * (1 - momentum) for old, new in ((mean, own), (var, spread))]
+        return y if outputs == 1 else (y, *kept)
     return F.batch_norm(x, mean, var, scale, bias, False, 0.1, epsilon)
 
 
@@ -160,9 +193,14 @@ def instance_norm(x, scale, bias, epsilon=1e-5):
 
 
 @reader("LayerNormalization")
-def layer_norm(x, scale, bias=None, axis=-1, epsilon=1e-5, stash_type=1):
+def layer_norm(x, scale, bias=None, axis=-1, epsilon=1e-5, stash_type=1, *, outputs):
     shape = list(x.shape[axis:])
-    return F.layer_norm(x, shape, scale.expand(shape), None if bias is None else bias.expand(shape), epsilon)
+    y = F.layer_norm(x, shape, scale.expand(shape), None if bias is None else bias.expand(shape), epsilon)
+    if outputs == 1:
+        return y
+    dims, wide = list(range(x.dim()))[axis:], x.float() if stash_type == 1 else x
+    mean = wide.mean(dims, keepdim=True)
+    return y, mean, (wide.var(dims, unbiased=False, keepdim=True) + epsilon).rsqrt()
 
 
 @reader("RMSNormalization")
@@ -216,28 +254,6 @@ def cross_entropy(x, target, weight=None, ignore_index=-100, reduction="mean", *
 # --- images ---
 
 
-@reader("Resize")
-def resize(x, roi=None, scales=None, sizes=None, mode="nearest", coordinate_transformation_mode="half_pixel", nearest_mode="round_prefer_floor",
-           cubic_coeff_a=-0.75, antialias=0, **other):  # fmt: skip
-    n = x.dim() - 2
-    place = (coordinate_transformation_mode, nearest_mode)
-    if mode == "nearest":
-        kinds = {("asymmetric", "floor"): "nearest", ("half_pixel", "round_prefer_ceil"): "nearest-exact"}
-        kind = kinds.get(place)
-    else:
-        kind = "bicubic" if mode == "cubic" else ("linear", "bilinear", "trilinear")[n - 1]
-        if place[0] not in ("half_pixel", "pytorch_half_pixel", "align_corners") or (
-            mode == "cubic" and cubic_coeff_a != -0.75
-        ):
-            kind = None
-    if kind is None or other.get("axes") is not None:
-        raise NotImplementedError(f"onnx.load: Resize with {mode}, {coordinate_transformation_mode}, {nearest_mode}")
-    options = {"align_corners": place[0] == "align_corners"} if mode != "nearest" else {}
-    if sizes is not None:
-        return F.interpolate(x, ints(sizes)[2:], mode=kind, antialias=bool(antialias), **options)
-    return F.interpolate(x, scale_factor=ints(scales)[2:], mode=kind, antialias=bool(antialias), **options)
-
-
 @reader("GridSample")
 def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=0):
     mode = {"linear": "bilinear", "cubic": "bicubic"}.get(mode, mode)
@@ -262,7 +278,9 @@ def upsample(x, scales=None, mode="nearest", *, width_scale=None, height_scale=N
 
 
 @reader("SpaceToDepth")
-def space_to_depth(x, blocksize):
+def space_to_depth(x, blocksize, mode="DCR"):
+    if mode == "CRD":
+        return F.pixel_unshuffle(x, blocksize)
     n, c, h, w = x.shape
     x = x.reshape(n, c, h // blocksize, blocksize, w // blocksize, blocksize).permute(0, 3, 5, 1, 2, 4)
     return x.reshape(n, c * blocksize**2, h // blocksize, w // blocksize)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from .._types import DTYPES
+from .._types import dtype_of
 from . import reader
 from .layers import conv
 
@@ -33,7 +33,7 @@ def _along(values, x, axis, block=0):
 
 @reader("QuantizeLinear")
 def quantize(x, scale, zero=None, axis=1, block_size=0, output_dtype=0, precision=0, saturate=1):
-    dtype = zero.dtype if zero is not None else DTYPES[output_dtype] if output_dtype else torch.uint8
+    dtype = zero.dtype if zero is not None else dtype_of(output_dtype) if output_dtype else torch.uint8
     low, high = _range(dtype)
     y = torch.round(x / _along(scale, x, axis, block_size).to(x.dtype))
     if zero is not None:

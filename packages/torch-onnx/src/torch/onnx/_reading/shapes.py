@@ -5,13 +5,13 @@ from __future__ import annotations
 import torch
 from torch.nn import functional as F
 
-from .._types import DTYPES
+from .._types import dtype_of
 from . import reader
 
 
 def ints(x):
     """Numbers of Python from a tensor, or a list as it is."""
-    return x.tolist() if isinstance(x, torch.Tensor) else list(x)
+    return x.reshape(-1).tolist() if isinstance(x, torch.Tensor) else list(x)
 
 
 @reader("Reshape")
@@ -148,7 +148,7 @@ def nonzero(x):
 @reader("OneHot")
 def one_hot(indices, depth, values, axis=-1):
     depth = int(depth)
-    where = torch.remainder(indices, depth).to(torch.int64).unsqueeze(axis)
+    where = torch.where(indices < 0, indices + depth, indices).to(torch.int64).unsqueeze(axis)
     line = [1] * where.dim()
     line[axis] = depth
     return torch.where(where == torch.arange(depth).reshape(line), values[1], values[0])
@@ -216,14 +216,16 @@ def constant_of_shape(shape, value=None):
 @reader("EyeLike")
 def eye_like(x, dtype=None, k=0):
     line = torch.arange(x.shape[1]) - torch.arange(x.shape[0]).unsqueeze(1)
-    return (line == k).to(x.dtype if dtype is None else DTYPES[dtype])
+    return (line == k).to(x.dtype if dtype is None else dtype_of(dtype))
 
 
 @reader("Unique")
 def unique(x, axis=None, sorted=1):
     values, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True, dim=axis)
-    if not sorted:
-        raise NotImplementedError("onnx.load: Unique in the order of appearance")
     flat = inverse.reshape(-1)
     first = torch.full((len(counts),), len(flat)).scatter_reduce(0, flat, torch.arange(len(flat)), "amin")
+    if not sorted:  # in the order of appearance
+        order = first.argsort()
+        values = values.index_select(0 if axis is None else axis, order)
+        first, counts, flat = first[order], counts[order], order.argsort()[flat]
     return values, first, flat, counts

@@ -7,7 +7,7 @@ import math
 import torch
 from torch.nn import functional as F
 
-from .._types import DTYPES
+from .._types import dtype_of
 from . import reader
 
 
@@ -43,7 +43,7 @@ def stft(x, step, window=None, length=None, onesided=1):
 
 @reader("HannWindow", "HammingWindow", "BlackmanWindow")
 def window(size, output_datatype=1, periodic=1, *, kind):
-    n, dtype = int(size), DTYPES[output_datatype]
+    n, dtype = int(size), dtype_of(output_datatype)
     angle = torch.arange(n, dtype=torch.float64) * (2 * math.pi / max(1, n if periodic else n - 1))
     a, b = {"HannWindow": (0.5, 0.5), "HammingWindow": (25 / 46, 21 / 46), "BlackmanWindow": (0.42, 0.5)}[kind]
     found = a - b * torch.cos(angle)
@@ -57,32 +57,32 @@ def det(x):
 
 @reader("Bernoulli")
 def bernoulli(x, dtype=None, seed=None):
-    return torch.bernoulli(x).to(x.dtype if dtype is None else DTYPES[dtype])
+    return torch.bernoulli(x).to(x.dtype if dtype is None else dtype_of(dtype))
 
 
 @reader("RandomNormal")
 def random_normal(shape, dtype=1, mean=0.0, scale=1.0, seed=None):
-    return (torch.randn(shape) * scale + mean).to(DTYPES[dtype])
+    return (torch.randn(shape) * scale + mean).to(dtype_of(dtype))
 
 
 @reader("RandomUniform")
 def random_uniform(shape, dtype=1, high=1.0, low=0.0, seed=None):
-    return (torch.rand(shape) * (high - low) + low).to(DTYPES[dtype])
+    return (torch.rand(shape) * (high - low) + low).to(dtype_of(dtype))
 
 
 @reader("RandomNormalLike")
 def random_normal_like(x, dtype=None, mean=0.0, scale=1.0, seed=None):
-    return (torch.randn(x.shape) * scale + mean).to(x.dtype if dtype is None else DTYPES[dtype])
+    return (torch.randn(x.shape) * scale + mean).to(x.dtype if dtype is None else dtype_of(dtype))
 
 
 @reader("RandomUniformLike")
 def random_uniform_like(x, dtype=None, high=1.0, low=0.0, seed=None):
-    return (torch.rand(x.shape) * (high - low) + low).to(x.dtype if dtype is None else DTYPES[dtype])
+    return (torch.rand(x.shape) * (high - low) + low).to(x.dtype if dtype is None else dtype_of(dtype))
 
 
 @reader("Multinomial")
 def multinomial(x, dtype=6, sample_size=1, seed=None):
-    return torch.multinomial(torch.softmax(x, -1), sample_size, True).to(DTYPES[dtype])
+    return torch.multinomial(torch.softmax(x, -1), sample_size, True).to(dtype_of(dtype))
 
 
 @reader("AffineGrid")
