@@ -23,7 +23,7 @@ namespace {
 // (N, C, inner) of an input (C), (N, C) or (N, C, *), checked against its target.
 ClassLoss classes_of(const char* op, const Tensor& x, const Tensor& target, const Tensor& weight, int64_t reduction,
                      int64_t ignore) {
-  TORCH_CHECK(x.dim() >= 1, op, ": input must have a dim of classes: (C), (N, C) or (N, C, *), got ", x);
+  TORCH_CHECK_VALUE(x.dim() >= 1, op, ": input must have a dim of classes: (C), (N, C) or (N, C, *), got ", x);
   TORCH_CHECK(is_floating(x.dtype()), op, ": input must be floating point, got ", x.dtype());
   TORCH_CHECK(is_integral(target.dtype()), op, ": target must hold class numbers (torch.int64), got ", target.dtype());
   TORCH_CHECK_VALUE(reduction >= kNone && reduction <= kSum, op,
@@ -38,8 +38,11 @@ ClassLoss classes_of(const char* op, const Tensor& x, const Tensor& target, cons
       s.inner *= x.size(d);
     }
   }
-  TORCH_CHECK_VALUE(fits, op, ": target must have the shape of input without its dim of classes; input is ", x.sizes(),
-                    ", target ", target.sizes());
+  TORCH_CHECK_VALUE(!batched || target.dim() == 0 || target.size(0) == s.n, op, ": input has a batch of ", s.n,
+                    " and target one of ", target.dim() ? target.size(0) : 0, "; they are ", x.sizes(), " and ",
+                    target.sizes());
+  TORCH_CHECK(fits, op, ": target must have the shape of input without its dim of classes; input is ", x.sizes(),
+              ", target ", target.sizes());
   TORCH_CHECK(!weight || (weight.dim() == 1 && weight.size(0) == s.c), op,
               ": weight must have one value for each of the ", s.c, " classes, got ",
               weight ? weight.sizes() : IntArrayRef());
@@ -134,12 +137,16 @@ Tensor number(double v) { return scalar_tensor_of(v, DType::Float64, true); }
 
 Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor& weight, int64_t reduction,
                           int64_t ignore, double smoothing) {
-  TORCH_CHECK_VALUE(smoothing >= 0 && smoothing <= 1,
-                    "cross_entropy: label_smoothing must be between 0.0 and 1.0, got ", smoothing);
+  TORCH_CHECK(smoothing >= 0 && smoothing <= 1, "cross_entropy: label_smoothing must be between 0.0 and 1.0, got ",
+              smoothing);
   TORCH_CHECK(self.dim() >= 1, "cross_entropy: input must have a dim of classes: (C), (N, C) or (N, C, *), got ", self);
   int64_t dim = self.dim() == 1 ? 0 : 1, classes = self.size(dim);
   Tensor logp = log_softmax(self, dim);
-  if (self.sizes() == target.sizes() && is_floating(target.dtype())) {
+  if (self.sizes() == target.sizes()) {
+    TORCH_CHECK(is_floating(target.dtype()), "cross_entropy: a target of the shape of input, ", self.sizes(),
+                ", holds probabilities, which are floating point, got ", target.dtype());
+    TORCH_CHECK(ignore < 0, "cross_entropy: ignore_index=", ignore,
+                " is not supported for a target of probabilities, which names no class; leave it out");
     Tensor p = smoothing > 0 ? add(mul(target, number(1 - smoothing)), number(smoothing / double(classes))) : target;
     if (weight) {
       std::vector<int64_t> shape(size_t(self.dim()), 1);

@@ -65,7 +65,7 @@ def test_bad_targets_are_named():
     x = torch.ones(2, 3)
     with pytest.raises(IndexError, match="nll_loss: Target 3 is out of bounds: there are 3 classes"):
         nll_loss(x, torch.tensor([0, 3]))
-    with pytest.raises(ValueError, match=r"input is \(2, 3\), target \(3,\)"):
+    with pytest.raises(ValueError, match=r"a batch of 2 and target one of 3; they are \(2, 3\) and \(3,\)"):
         nll_loss(x, torch.tensor([0, 1, 2]))
     with pytest.raises(RuntimeError, match="target must hold class numbers .* got torch.float32"):
         nll_loss(x, torch.ones(2))

@@ -288,3 +288,26 @@ def test_a_mask_is_a_target_of_zeros_and_ones(loss):
     torch.testing.assert_close(found, loss(x, mask.float()))
     found.backward()
     assert x.grad.shape == (3,)
+
+
+def test_classes_and_probabilities_that_do_not_fit_are_refused_as_in_pytorch():
+    scores, classes = torch.randn(4, 3), torch.tensor([0, 1, 2, 0])
+    for error, message, call in [
+        (RuntimeError, "ignore_index=1 is not", lambda: F.cross_entropy(scores, scores.softmax(1), ignore_index=1)),
+        (
+            RuntimeError,
+            "probabilities, which are",
+            lambda: F.cross_entropy(scores, torch.ones(4, 3, dtype=torch.int64)),
+        ),
+        (RuntimeError, "label_smoothing must", lambda: F.cross_entropy(scores, classes, label_smoothing=1.5)),
+        (
+            RuntimeError,
+            "without its dim",
+            lambda: F.nll_loss(torch.randn(2, 3, 4), torch.zeros(2, 5, dtype=torch.int64)),
+        ),
+        (RuntimeError, "without its dim", lambda: F.nll_loss(scores, classes[:, None])),
+        (ValueError, "a batch of 4 and target one of 2", lambda: F.cross_entropy(scores, classes[:2])),
+        (ValueError, "must have a dim of classes", lambda: F.nll_loss(torch.tensor(1.0), torch.tensor(0))),
+    ]:
+        with pytest.raises(error, match=message):
+            call()

@@ -433,3 +433,24 @@ LAZY += [(f"Lazy{kind}{n}d", "4, 3", "2, 4" + ", 5" * n) for kind in ("Conv", "C
 def test_a_lazy_layer_may_be_the_first_thing_in_a_process(name, arguments, shape):
     code = FIRST.format(name=name, arguments=arguments, shape=shape, final=name.removeprefix("Lazy"))
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_batch_norm_refuses_an_eps_that_divides_by_zero():
+    x = torch.randn(4, 3)
+    for eps in (0.0, -1.0):
+        with pytest.raises(ValueError, match="eps must be positive in training, got"):
+            nn.BatchNorm1d(3, eps=eps)(x)
+    with pytest.raises(ValueError, match="eps must be at least 0, got -1.0"):
+        nn.BatchNorm1d(3, eps=-1.0).eval()(x)
+    assert nn.BatchNorm1d(3, eps=0.0).eval()(x).shape == x.shape
+
+
+@pytest.mark.parametrize("layer, dims", [(nn.CircularPad1d, 1), (nn.CircularPad2d, 2), (nn.CircularPad3d, 3)])
+def test_circular_pads_say_how_many_dims_they_take(layer, dims):
+    for n in range(1, 7):
+        x = torch.zeros((3,) * n)
+        if n in (dims + 1, dims + 2):
+            assert layer(1)(x).shape[-dims:] == (5,) * dims
+        else:
+            with pytest.raises(ValueError, match=f"expected {dims + 1}D or {dims + 2}D input, got {n}D"):
+                layer(1)(x)

@@ -249,3 +249,26 @@ def test_masks_of_attention_have_the_shape_of_its_places():
         layer(x, x[:1], x)
     masked = layer(x, x, x, attn_mask=torch.zeros(4, 3, 3))[0]
     assert torch.equal(masked, layer(x, x, x)[0])
+
+
+@pytest.mark.parametrize("layer", [nn.RNN, nn.LSTM, nn.GRU])
+def test_arguments_of_the_wrong_kind_are_named(layer):
+    for error, message, call in [
+        (TypeError, "bias should be of type bool, got: int", lambda: layer(3, 5, bias=1)),
+        (TypeError, "batch_first should be of type bool, got: str", lambda: layer(3, 5, batch_first="False")),
+        (TypeError, "input_size should be of type int, got: float", lambda: layer(3.0, 5)),
+        (ValueError, "input_size must be greater than zero, got 0", lambda: layer(0, 5)),
+        (
+            ValueError,
+            "dtype torch.float64 and the weights torch.float32",
+            lambda: layer(3, 5)(torch.zeros(2, 1, 3).double()),
+        ),
+    ]:
+        with pytest.raises(error, match=message):
+            call()
+
+
+def test_autocast_takes_an_input_of_another_dtype_than_the_weights():
+    with torch.autocast("cpu", torch.bfloat16):
+        output, _ = nn.GRU(3, 5)(torch.zeros(2, 1, 3, dtype=torch.bfloat16))
+    assert output.shape == (2, 1, 5)

@@ -34,12 +34,15 @@ def batch_norm(
     """``(x - mean) / sqrt(var + eps) * weight + bias`` for each channel of ``input`` (N, C, ...).
 
     In training, mean and variance are the batch's, and the running ones move towards them by ``momentum``; else they
-    are the running ones.  ValueError when a channel has only one value in training.
+    are the running ones.  ValueError when a channel has only one value in training, or for an ``eps`` below 0 (in
+    training, of 0).
 
     >>> torch.nn.functional.batch_norm(torch.tensor([[1.0], [3.0]]), None, None, training=True)
     tensor([[-1.0000],
             [ 1.0000]])
     """
+    if eps < 0 or (training and eps == 0):
+        raise ValueError(f"batch_norm: eps must be {'positive in training' if training else 'at least 0'}, got {eps}")
     if training:
         values = 1
         for i, size in enumerate(input.shape):

@@ -198,6 +198,13 @@ class ReplicationPad3d(_Sized, _ReplicationPadNd):
 
 class _CircularPadNd(_PadNd):
     _mode = "circular"
+    _dims = None
+
+    def forward(self, input: Tensor) -> Tensor:
+        n = self._dims
+        if n is not None and input.dim() not in (n + 1, n + 2):
+            raise ValueError(f"{type(self).__name__}: expected {n + 1}D or {n + 2}D input, got {input.dim()}D")
+        return super().forward(input)
 
 
 class CircularPad1d(_Sized, _CircularPadNd):

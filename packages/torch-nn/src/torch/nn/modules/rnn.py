@@ -56,10 +56,14 @@ class RNNBase(Module):
             raise ValueError(f"Unrecognized RNN mode: {mode}; use one of {', '.join(GATES)}")
         if isinstance(dropout, bool) or not isinstance(dropout, (int, float)) or not 0 <= dropout <= 1:
             raise ValueError(f"{name}: dropout should be a number in range [0, 1], got {dropout!r}")
-        if not isinstance(hidden_size, int):
-            raise TypeError(f"{name}: hidden_size should be of type int, got: {type(hidden_size).__name__}")
-        if hidden_size <= 0:
-            raise ValueError(f"{name}: hidden_size must be greater than zero, got {hidden_size}")
+        for size, what in ((input_size, "input_size"), (hidden_size, "hidden_size")):
+            if not isinstance(size, int):
+                raise TypeError(f"{name}: {what} should be of type int, got: {type(size).__name__}")
+            if size <= 0:
+                raise ValueError(f"{name}: {what} must be greater than zero, got {size}")
+        for flag, what in ((bias, "bias"), (batch_first, "batch_first")):
+            if not isinstance(flag, bool):
+                raise TypeError(f"{name}: {what} should be of type bool, got: {type(flag).__name__}")
         num_layers = layers(name, "num_layers", num_layers, [(GATES[mode] * hidden_size * hidden_size, 4)] * 2)
         if num_layers <= 0:
             raise ValueError(f"{name}: num_layers must be greater than zero, got {num_layers}")
@@ -172,6 +176,11 @@ class RNNBase(Module):
             raise RuntimeError(
                 f"{type(self).__name__}: input.size(-1) must be equal to input_size. "
                 f"Expected {self.input_size}, got {input.shape[-1]}"
+            )
+        if input.dtype != (dtype := self.weight_ih_l0.dtype) and not torch.is_autocast_enabled(input.device.type):
+            raise ValueError(
+                f"{type(self).__name__}: input has dtype {input.dtype} and the weights {dtype}; convert one: "
+                f"input.to({dtype}) or module.to({input.dtype})"
             )
 
     def forward(self, input: Tensor, hx: Any = None) -> Tensor:
