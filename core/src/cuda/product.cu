@@ -1,8 +1,10 @@
 // Products of matrices in memory, read through their strides, of every dtype but bool: c = alpha * a @ b + beta * d.
-// Half types are multiplied on tensor cores, added up as floats and rounded once.
+// Half types are multiplied on tensor cores, added up as floats and rounded once. Where cuBLASLt is found it is asked
+// first (cublas.h).
 #include <algorithm>
 
 #include "cuda/block.h"
+#include "cuda/cublas.h"
 #include "cuda/half_tiles.h"
 #include "cuda/tables.h"
 #include "cuda/tiles.h"
@@ -128,6 +130,7 @@ void multiply(const char* op, Device device, DType dtype, const ProductSize& s, 
               const Slab& a, const Slab& b, const ::torch::Scalar& beta, const Slab& d, const Slab& c) {
   const DeviceGuard guard(device.index);
   const cudaStream_t stream = current_stream(device.index).handle;
+  if (multiply_by_cublas(op, device.index, stream, dtype, s, alpha, a, b, beta, d, c)) return;
   const auto as = [&](auto zero) { multiply_as<decltype(zero)>(op, device.index, stream, s, alpha, a, b, beta, d, c); };
   switch (dtype) {
     case DType::UInt8:
