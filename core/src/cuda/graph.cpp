@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 
+#include "cuda/device_times.h"
 #include "torch/core/backend.h"
 #include "torch/core/error.h"
 
@@ -30,7 +31,7 @@ Generator& generator_of(int device) {
 
 Drawing drawing_of(const RandomStream& stream, int device, uint64_t groups) {
   if (TORCH_LIKELY(capturing.load(std::memory_order_relaxed) == 0)) return {nullptr, stream};
-  if (!is_capturing(current_stream(device))) return {nullptr, stream};
+  if (!is_capturing(chosen_stream(device))) return {nullptr, stream};
   const std::lock_guard lock(mutex);
   const auto at = starts.find(device);
   if (at == starts.end()) return {nullptr, stream};
@@ -54,7 +55,7 @@ void Graph::begin(PoolId pool, cudaStreamCaptureMode mode) {
               "CUDAGraph.capture_begin: this graph has been captured; reset() makes room for another");
   TORCH_CHECK(!capture_, "CUDAGraph.capture_begin: this graph is being captured");
   device_ = current_device();
-  stream_ = current_stream(device_);
+  stream_ = chosen_stream(device_);
   TORCH_CHECK(stream_.handle,
               "CUDAGraph.capture_begin: CUDA graphs must be captured on a non-default stream. (However, after capture, "
               "it's ok to replay them on the default stream.) Use 'with torch.cuda.graph(g):', or torch.cuda.stream()");
@@ -81,7 +82,7 @@ void Graph::begin(PoolId pool, cudaStreamCaptureMode mode) {
 
 void Graph::end() {
   TORCH_CHECK(capture_, "CUDAGraph.capture_end: capture_begin() was not called");
-  TORCH_CHECK(current_stream(device_) == stream_,
+  TORCH_CHECK(chosen_stream(device_) == stream_,
               "CUDAGraph.capture_end: the capture began on another stream than the current one");
   uint64_t asked = 0;
   {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "cuda/device_times.h"
 #include "torch/core/error.h"
 
 namespace torch::cuda {
@@ -104,7 +105,7 @@ Stream stream_of_pool(int device, int priority) {
   }
   return {device, urgent ? -1 : 0, streams[pool.next[urgent]++ % kStreams]};
 }
-Stream current_stream(int device) { return chosen ? (*chosen)[size_t(device)] : Stream{device, 0, nullptr}; }
+Stream chosen_stream(int device) { return chosen ? (*chosen)[size_t(device)] : Stream{device, 0, nullptr}; }
 void set_current_stream(const Stream& stream) {
   check_device(stream.device);
   if (!chosen) {
@@ -138,7 +139,7 @@ void join_streams(bool into_current) {
     all = ever_chosen;
   }
   for (int device = 0; device < device_count(); ++device) {
-    const Stream current = current_stream(device);
+    const Stream current = chosen_stream(device);
     const bool captures = is_capturing(current);
     if (current.handle && !captures) all.push_back({device, 0, nullptr});
     for (const Stream& other : all) {

@@ -26,6 +26,7 @@ namespace torch::profile {
 
 uint64_t (*next_sequence)() noexcept = nullptr;
 int (*capture_stack)(uint64_t*) noexcept = nullptr;
+void (*mark_device)(Handle, bool) noexcept = nullptr;
 constinit std::atomic<uint32_t> wanted{0};
 
 namespace {
@@ -269,7 +270,8 @@ Handle begin(Record kind, Scope scope, uint64_t name, uint64_t sequence, std::st
     more += argument_words;
   }
   if (stack_words) std::memcpy(more, stack, stack_words * sizeof(uint64_t));
-  const Handle handle = uint64_t(b->serial++) << kSerialBit | uint64_t(b->number) << kThreadBit | uint64_t(Record::End);
+  const Handle handle = handle_of(b->serial++, b->number);
+  if ((wants & kDevice) && mark_device) mark_device(handle, false);
   w[1] = ticks();  // last: what noting costs counts for the event around
   publish(*b, n);
   return handle;
@@ -303,6 +305,7 @@ Handle begin(Scope scope, std::string_view name, int64_t sequence) noexcept {
 void end(Handle handle) noexcept {
   const uint64_t now = ticks();
   if (!handle) return;
+  if ((wanted.load(std::memory_order_relaxed) & kDevice) && mark_device) mark_device(handle, true);
   Buffer* b = here();
   uint64_t* w = b ? reserve(*b, kEndWords, true) : nullptr;
   if (!w) return;

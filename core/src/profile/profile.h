@@ -44,6 +44,11 @@ struct Buffer {
   std::atomic<bool> ended{false};
 };
 
+// Of the begin with this serial number: the head of its end.
+constexpr Handle handle_of(uint32_t serial, uint32_t thread) noexcept {
+  return uint64_t(serial) << kSerialBit | uint64_t(thread) << kThreadBit | uint64_t(Record::End);
+}
+
 uint64_t ticks() noexcept;
 void fill_functions() noexcept;  // profile/calls.cpp
 

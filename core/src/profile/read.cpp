@@ -151,6 +151,7 @@ class Reader {
     e.parent = parent;
     e.sequence = int64_t(w[3]);
     e.forward = -1;
+    e.handle = handle_of(m.serial, thread);
     const auto text = uint32_t(bits(w[0], kTextBit, 16));
     e.argument_words = uint32_t(bits(w[0], kArgumentsBit, 16));
     e.stack_words = uint32_t(bits(w[0], kStackBit, 8));

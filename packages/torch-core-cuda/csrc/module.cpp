@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "cuda/allocator.h"
+#include "cuda/device_times.h"
 #include "cuda/index_call.h"
 #include "cuda/pinned.h"
 #include "cuda/runtime.h"
@@ -222,7 +223,7 @@ void add_streams(py::module_& m) {
   m.def("sleep", [](int64_t clocks) { sleep(current_stream(current_device()), clocks); }, Free());
   m.def("current_stream", [](int device) {
     check_device(device);
-    return as_tuple(current_stream(device));
+    return as_tuple(chosen_stream(device));
   });
   m.def("set_current_stream",
         [](int device, int priority, uintptr_t handle) { set_current_stream({device, priority, stream_at(handle)}); });
@@ -279,6 +280,17 @@ PYBIND11_MODULE(_native, m) {
   add_generators(m);
   add_memory(m);
   add_pools(m);
+  m.def("start_device_times", start_device_times, Free());
+  m.def("stop_device_times", [] {
+    std::vector<DeviceTime> found;
+    {
+      py::gil_scoped_release free;
+      found = stop_device_times();
+    }
+    py::list all;
+    for (const DeviceTime& t : found) all.append(py::make_tuple(t.range, t.device, t.stream, t.start, t.duration));
+    return all;
+  });
   add_fused(m);
   add_graphs(m);
   add_sharing(m);

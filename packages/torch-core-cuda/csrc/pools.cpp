@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "cuda/allocator.h"
+#include "cuda/device_times.h"
 #include "cuda/foreign_allocator.h"
 #include "cuda/graph.h"
 #include "cuda/runtime.h"
@@ -127,7 +128,7 @@ void add_graphs(py::module_& m) {
       .def("dump", &Graph::dump)
       .def("is_captured", &Graph::is_captured)
       .def("pool", [](const Graph& g) { return as_pair(g.pool()); });
-  m.def("is_capturing", [](int device) { return is_capturing(current_stream(device)); });
+  m.def("is_capturing", [](int device) { return is_capturing(chosen_stream(device)); });
   m.def("is_stream_capturing",
         [](int device, uintptr_t handle) { return is_capturing({device, 0, reinterpret_cast<cudaStream_t>(handle)}); });
 }

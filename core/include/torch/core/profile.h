@@ -18,7 +18,7 @@
 
 namespace torch::profile {
 
-enum Wants : uint32_t { kShapes = 1, kMemory = 2, kStacks = 4 };  // beyond begins and ends
+enum Wants : uint32_t { kShapes = 1, kMemory = 2, kStacks = 4, kDevice = 8 };  // beyond begins and ends
 
 // Numbers as PyTorch's RecordScope.
 enum class Scope : uint8_t { Function = 0, Backward = 1, User = 7 };
@@ -67,6 +67,7 @@ struct Event {
   int64_t self_bytes;
   uint32_t arguments, argument_words;  // into Recording::words: see Argument
   uint32_t stack, stack_words;         // into Recording::words: what capture_stack wrote
+  Handle handle;                       // as mark_device got it
 };
 struct Memory {
   int64_t time, bytes;  // bytes < 0: given back
@@ -106,5 +107,7 @@ TORCH_API void set_limit(uint64_t bytes) noexcept;  // of records that are held;
 TORCH_API extern uint64_t (*next_sequence)() noexcept;  // of the next node made on this thread; ~0: none is recorded
 constexpr int kStackWords = 64;
 TORCH_API extern int (*capture_stack)(uint64_t words[kStackWords]) noexcept;  // how many were written
+// Of a plug-in, for sessions that want kDevice: a range begins or ends on this thread.
+TORCH_API extern void (*mark_device)(Handle, bool ends) noexcept;
 
 }  // namespace torch::profile

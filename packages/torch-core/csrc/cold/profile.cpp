@@ -137,7 +137,7 @@ py::dict shown(const profile::Recording& r) {
       stack = l;
     }
     events[i] = py::make_tuple(names[e.name], e.thread, int(e.scope), e.is_open, e.is_async, e.start, e.end, e.self,
-                               e.parent, e.sequence, e.forward, e.bytes, e.self_bytes, arguments, stack);
+                               e.parent, e.sequence, e.forward, e.bytes, e.self_bytes, arguments, stack, e.handle);
   }
   py::list memory, threads;
   for (const auto& m : r.memory) memory.append(py::make_tuple(m.time, m.bytes, m.address, m.thread, m.event));
@@ -152,10 +152,10 @@ py::dict shown(const profile::Recording& r) {
   return all;
 }
 
-uint64_t start(bool shapes, bool memory, bool stacks) {
+uint64_t start(bool shapes, bool memory, bool stacks, bool device) {
   profile::capture_stack = capture;
   return profile::start((shapes ? profile::kShapes : 0u) | (memory ? profile::kMemory : 0u) |
-                        (stacks ? profile::kStacks : 0u));
+                        (stacks ? profile::kStacks : 0u) | (device ? profile::kDevice : 0u));
 }
 
 py::dict stop(uint64_t session) {
@@ -170,7 +170,7 @@ py::dict stop(uint64_t session) {
 }  // namespace
 
 void add_profile(py::module_& m) {
-  m.def("start_profile", start, py::arg("shapes"), py::arg("memory"), py::arg("stacks"),
+  m.def("start_profile", start, py::arg("shapes"), py::arg("memory"), py::arg("stacks"), py::arg("device") = false,
         "Begins to record what runs on all threads; gives the session's number.");
   m.def("stop_profile", stop, py::arg("session"), "Ends a session and gives what was recorded, as a dict of lists.");
   m.def("limit_profile", profile::set_limit, py::arg("bytes"), "Sets how much memory records may hold.");

@@ -61,6 +61,9 @@ LATER = {
     "fused_sgd": "_operators.fused:_fused_sgd_",
     "fused_adam": "_operators.fused:_fused_adam_",
     "fused_adamw": "_operators.fused:_fused_adamw_",
+    # --- times of a device, of the plug-in for CUDA ---
+    "start_device_times": "_cuda._native:start_device_times",
+    "stop_device_times": "_cuda._native:stop_device_times",
     # --- attention and steps of recurrent layers, of the plug-in for CUDA ---
     "attention_on_cuda": "_cuda.attention:attend",
     "lstm_step_on_cuda": "_cuda.cells:lstm_step",

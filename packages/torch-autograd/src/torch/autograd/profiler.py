@@ -140,7 +140,7 @@ def _events(recording: dict, memory: bool, flops: bool, shapes: bool) -> EventLi
     events._recording = recording
     for index, row in enumerate(rows):
         name, thread, scope, is_open, is_async, start, end, own, parent, sequence, forward, size, own_size, *more = row
-        arguments, stack = more
+        arguments, stack, _ = more
         event = FunctionEvent(
             index, name, thread, start / 1e3, end / 1e3, stack=stack, scope=scope, cpu_memory_usage=size,
             is_async=is_async, sequence_nr=sequence, is_user_annotation=scope == _USER,
@@ -169,6 +169,9 @@ def _events(recording: dict, memory: bool, flops: bool, shapes: bool) -> EventLi
                 event.flops = of_call(event.name, rows[event.id][13])
             if (event.flops or counted[event.id]) and event.cpu_parent is not None:
                 counted[event.cpu_parent.id] = True
+    if "device" in recording:
+        events._use_device = "cuda"
+        _add_device_times(events, rows, recording["device"], recording["wall_start"] / 1e3)
     recording["events"] = None  # they are as large as the events themselves
     for time, size, _, thread, inside in recording["memory"]:
         if inside < 0:
@@ -177,6 +180,18 @@ def _events(recording: dict, memory: bool, flops: bool, shapes: bool) -> EventLi
             event._self_us, event.self_cpu_memory = 0.0, size
             events.append(event)
     return events
+
+
+def _add_device_times(events, rows, times, wall_start):
+    """Give each event the time that devices worked for it, less what they did for events inside it."""
+    by_handle = {row[-1]: event for event, row in zip(events, rows, strict=True)}
+    times = [(by_handle[handle], *time) for handle, *time in times if handle in by_handle]
+    totals = {(event.id, device, stream): duration for event, device, stream, _, duration in times}
+    for event, device, stream, start, duration in times:
+        inside = sum(totals.get((child.id, device, stream), 0.0) for child in event.cpu_children)
+        begin = start - wall_start
+        event.use_device = "cuda"
+        event.kernels.append(Kernel(event.name, device, Interval(begin, begin + max(0.0, duration - inside))))
 
 
 _running: list[profile] = []  # profiles that record now, the innermost last
@@ -201,7 +216,8 @@ class profile:
 
     ``record_shapes`` notes the arguments of operators; ``profile_memory`` what they take and give back; ``with_stack``
     where in the program they were called; ``with_flops`` counts products, convolutions and sums from their shapes.
-    ``use_cpu=False`` records nothing. With ``use_cuda=True`` and no CUDA, a warning says that only the CPU is seen.
+    ``use_cpu=False`` records nothing. With ``use_cuda=True`` (or ``use_device="cuda"``) each event also has the time that
+    devices worked for it, by events in their streams; without CUDA a warning says that only the CPU is seen.
     ``with_modules`` is accepted: modules are seen in stacks.
 
     Profiles may overlap, also on different threads: each gets what ran meanwhile. Records of all that are open may fill
@@ -223,9 +239,12 @@ class profile:
         if (use_cuda or use_device == "cuda") and not cuda.is_available():
             warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
             use_cuda, use_device = False, None
-        if use_device is not None and use_device != "cpu":
-            raise NotImplementedError(f"profile: what runs on device {use_device!r} is not recorded, only the CPU is")
+        if use_device not in (None, "cpu", "cuda"):
+            raise NotImplementedError(
+                f"profile: what runs on device {use_device!r} is not recorded, only the CPU and CUDA are"
+            )
         self.enabled, self.use_cpu, self.use_cuda, self.use_device = enabled, use_cpu, use_cuda, use_device
+        self._times_device = use_cuda or use_device == "cuda"
         self.record_shapes = record_shapes or with_flops
         self._shapes_asked = record_shapes
         self.with_flops, self.profile_memory, self.with_stack = with_flops, profile_memory, with_stack
@@ -270,7 +289,11 @@ class profile:
             self._earlier.append(self._list)
         self._recording = self._list = None
         if self.use_cpu:
-            self._session = _seams.start_profile(self.record_shapes, self.profile_memory, self.with_stack)
+            if self._times_device:
+                _seams.start_device_times()
+            self._session = _seams.start_profile(
+                self.record_shapes, self.profile_memory, self.with_stack, self._times_device
+            )
             _running.append(self)
 
     def __exit__(self, *_: Any) -> None:
@@ -285,6 +308,8 @@ class profile:
         session, self._session = self._session, None
         _running.remove(self)
         self._recording = _seams.stop_profile(session)
+        if self._times_device:
+            self._recording["device"] = _seams.stop_device_times()
         if dropped := self._recording["dropped"]:
             warnings.warn(
                 f"profile: {dropped} ranges were not recorded, because records may fill 256 MiB (about five million "

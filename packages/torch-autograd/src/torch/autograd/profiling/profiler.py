@@ -108,7 +108,7 @@ def supported_activities() -> Any:
     >>> supported_activities()
     {<ProfilerActivity.CPU: 0>}
     """
-    return {ProfilerActivity.CPU}
+    return {ProfilerActivity.CPU, ProfilerActivity.CUDA} if cuda.is_available() else {ProfilerActivity.CPU}
 
 
 def kineto_available() -> Any:
@@ -168,7 +168,7 @@ class profile:
             warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
             activities.discard(ProfilerActivity.CUDA)
         for activity in activities - supported_activities():
-            raise NotImplementedError(f"profile: {activity} is not recorded, only the CPU is")
+            raise NotImplementedError(f"profile: {activity} is not recorded, only the CPU and CUDA are")
         self.activities = activities
         self.schedule = schedule or _default_schedule_fn
         self.record_steps = schedule is not None
@@ -252,6 +252,7 @@ class profile:
         """Make a fresh recorder, or go on with the one of the cycle before when events accumulate."""
         if self.profiler is None or not self.acc_events:
             self.profiler = events_of.profile(
+                use_device="cuda" if ProfilerActivity.CUDA in self.activities else None,
                 record_shapes=self.record_shapes,
                 profile_memory=self.profile_memory,
                 with_stack=self.with_stack,
