@@ -35,6 +35,18 @@ void atomic(const volatile void* p, size_t n, bool store, const void* line) {
 
 }  // namespace
 
+namespace cuda_host {
+bool& counts_traffic() {
+  static bool counts = false;
+  return counts;
+}
+std::vector<Traffic> take_traffic() {
+  std::vector<Traffic> all = shadow().requests().all();
+  shadow().requests().clear();
+  return all;
+}
+}  // namespace cuda_host
+
 #define LINE __builtin_return_address(0)
 #define SIZED(N)                                                       \
   void __tsan_read##N(void* p) { plain(p, N, false, LINE); }           \

@@ -20,6 +20,7 @@ void Shadow::end_block() {
   for (Warp& w : warps_) w = Warp();
   std::erase_if(regions_, [](auto& r) { return r.second.shared; });
   last_ = nullptr;
+  requests_.end_block();
 }
 
 // All lanes of the mask know from now on what each of them has done and knew.
@@ -119,6 +120,7 @@ void Shadow::touch(void* p, size_t bytes, bool store, bool atomic, const void* l
   if (!r->shared && r->device != running_device())
     report("outside", "memory of device " + std::to_string(r->device) + " in a kernel of device " +
                           std::to_string(running_device()) + ": " + line_of(line));
+  if (counts_traffic()) requests_.touch(kernel_, thread_ / kWarp, thread_ % kWarp, p, bytes, store, r->shared, line);
   const Stamp stamp = now(atomic, line);
   bool unwritten = false;
   reported_ = false;

@@ -13,6 +13,7 @@
 
 #include "../src/watcher.h"
 #include "cuda_host/control.h"
+#include "traffic.h"
 
 namespace cuda_host {
 
@@ -41,6 +42,7 @@ class Shadow {
   void copied(void* to, const void* from, size_t bytes);
 
   void touch(void* p, size_t bytes, bool store, bool atomic, const void* line);
+  Requests& requests() { return requests_; }
 
  private:
   struct Byte {
@@ -69,6 +71,7 @@ class Shadow {
   std::string who(const Stamp&) const;
 
   std::map<char*, Region> regions_;
+  Requests requests_;
   Region* last_ = nullptr;
   std::vector<Warp> warps_;
   std::string kernel_;

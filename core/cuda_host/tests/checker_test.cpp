@@ -51,6 +51,48 @@ void test_memory_of_others() {
   cuda_host::config().devices = 1;
 }
 
+// Of what a kernel asked of memory: the parts that it cost, over the fewest that would do.
+double cost(bool store, bool shared) {
+  double parts = 0, least = 0;
+  for (const auto& t : cuda_host::take_traffic())
+    if (t.store == store && t.shared == shared) parts += double(t.parts), least += double(t.least);
+  return parts / least;
+}
+void test_what_requests_cost() {
+  std::vector<float> numbers(64 * 64, 1.0f);
+  Array<float> x(numbers), y(64 * 64);
+  const auto run = [&](auto f) {
+    cudaDeviceSynchronize();
+    cuda_host::take_traffic();
+    cuda_host::counts_traffic() = true;
+    f();
+    cudaDeviceSynchronize();
+    cuda_host::counts_traffic() = false;
+  };
+  const auto turn = [&] { transpose(x, y, 64, 64); };
+  const auto read_columns = [&] { plant("reads_columns", x, y, nullptr); };
+  run(turn);
+  CHECK_EQ(cost(false, false), 1.0);
+  run(turn);
+  CHECK_EQ(cost(true, false), 1.0);
+  run(turn);
+  CHECK_EQ(cost(false, true), 1.0);  // its rows have one more column
+  run(read_columns);
+  CHECK_EQ(cost(false, false), 8.0);  // four bytes of each sector of 32
+  run(read_columns);
+  CHECK_EQ(cost(true, true), 32.0);  // one bank gives 32 words one after the other
+  run(read_columns);
+  CHECK_EQ(cost(true, false), 1.0);
+  run([&] { plant("copies", x, y, nullptr); });
+  const auto lines = cuda_host::take_traffic();
+  CHECK_EQ(lines.size(), size_t(2));
+  for (const auto& t : lines) {
+    CHECK_EQ(t.kernel, std::string("copies"));
+    CHECK(t.requests == 1 && t.parts == 4 && t.least == 4 && !t.shared);
+    CHECK(t.line.find("planted.cu:") == 0);
+  }
+}
+
 void test_clean_kernels_are_clean() {
   findings().clear();
   std::vector<float> numbers(10007);
@@ -80,6 +122,7 @@ int main() {
     cuda_host::config().order = order;
     RUN(test_races);
     RUN(test_memory_of_others);
+    RUN(test_what_requests_cost);
     RUN(test_clean_kernels_are_clean);
   }
   return torch::test::result();

@@ -80,6 +80,13 @@ __global__ void reads_fresh_shared(float* y) {
   TORCH_SHARED(float, row, [32]);
   y[threadIdx.x] = row[threadIdx.x];
 }
+// Every lane in the same bank, and in a sector of its own.
+__global__ void reads_columns(const float* x, float* y) {
+  TORCH_SHARED(float, tile, [32][32]);
+  for (int k = 0; k < 32; ++k) tile[threadIdx.x][k] = x[threadIdx.x * 32 + unsigned(k)];
+  __syncwarp();
+  y[threadIdx.x] = tile[threadIdx.x][0];
+}
 __global__ void copies(const float* x, float* y) { y[threadIdx.x] = x[threadIdx.x]; }
 
 }  // namespace
@@ -104,6 +111,7 @@ void plant(const std::string& name, float* x, float* y, const float* host) {
   PLANT(too_much_shared, 1, 32, y);
   PLANT(no_dynamic_shared, 1, 32, y);
   PLANT(reads_fresh_shared, 1, 32, y);
+  PLANT(reads_columns, 1, 32, x, y);
   PLANT(copies, 1, 32, x, y);
   if (name == "too_many_threads") return launch("copies", copies, 1, 2048, 0, nullptr, x, y);
   throw std::invalid_argument("no kernel is called " + name);

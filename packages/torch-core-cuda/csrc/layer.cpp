@@ -31,6 +31,13 @@ void add_layer(py::module_& m) {
     for (const auto& f : cuda_host::findings()) all.append(py::make_tuple(f.kind, f.text));
     return all;
   });
+  m.def("count_traffic", [](bool counts) { cuda_host::counts_traffic() = counts; });
+  m.def("take_traffic", [] {
+    py::list all;
+    for (const auto& t : cuda_host::take_traffic())
+      all.append(py::make_tuple(t.kernel, t.line, t.store, t.shared, t.requests, t.parts, t.least));
+    return all;
+  });
 #endif
 #else
   m.attr("HOST") = false;

@@ -34,4 +34,15 @@ struct Finding {
 };
 std::vector<Finding>& findings();
 
+// What kernels asked of memory, line by line: a request is what a warp's lanes ask for together. Its parts are sectors
+// of 32 bytes of device memory, or passes over the banks of shared memory; `least` is how few would do for what is
+// asked.
+struct Traffic {
+  std::string kernel, line;
+  bool store, shared;
+  int64_t requests, parts, least;
+};
+bool& counts_traffic();  // off at first: it takes the checker's time twice
+std::vector<Traffic> take_traffic();
+
 }  // namespace cuda_host
