@@ -141,9 +141,9 @@ Cache& cache() {
 }
 
 std::string in_words(double bytes) {
-  const char* const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+  const char* const unit[] = {"bytes", "KiB", "MiB", "GiB"};  // programs look for GiB, as PyTorch says it
   int u = 0;
-  while (bytes >= 1024 && u < 4) bytes /= 1024, ++u;
+  while (bytes >= 1024 && u < 3) bytes /= 1024, ++u;
   char text[64];
   snprintf(text, sizeof text, u ? "%.2f %s" : "%.0f %s", bytes, unit[u]);
   return text;

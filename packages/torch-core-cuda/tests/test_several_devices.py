@@ -120,3 +120,20 @@ def test_older_words_for_devices_mean_what_they_say():
         "devices=2",
     ).split()
     assert said == ["cuda:1", "cuda:1", "cuda:0", "cuda:0", "cpu", "cuda:1", "cpu"]
+
+
+def test_sparse_tensors_are_broadcast_and_added_up():
+    run(
+        """
+        import torch
+        from torch.cuda import comm
+
+        x = torch.sparse_coo_tensor([[0, 2]], [1.0, 2.0], (4,)).cuda()
+        y = torch.ones(3, device="cuda")
+        (a, b), (c, d) = comm.broadcast_coalesced([x, y], [0, 1])
+        assert a is x and c.device.index == 1 and c.to_dense().tolist() == [1, 0, 2, 0] and d.tolist() == [1, 1, 1]
+        total, = comm.reduce_add_coalesced([[x], [torch.sparse_coo_tensor([[1]], [5.0], (4,)).cuda(1)]])
+        assert total.is_sparse and total.to_dense().tolist() == [1, 5, 2, 0]
+        """,
+        "devices=2",
+    )

@@ -70,13 +70,14 @@ def broadcast_coalesced(tensors, devices, buffer_size=10485760) -> list[tuple]:
             raise RuntimeError(
                 f"broadcast_coalesced: all tensors must be on {places[0]}, the first device, and tensor {i} is on {x.device}"
             )
-    results = [list(tensors)] + [[None] * len(tensors) for _ in places[1:]]
-    for group in _groups(tensors, buffer_size):
-        flat = _flat([tensors[i] for i in group])
-        for place, row in zip(places[1:], results[1:]):
-            for i, x in zip(group, _split(flat.to(place), [tensors[i] for i in group])):
+    dense = [part for x in tensors for part in _dense_parts(x)]
+    rows = [[None] * len(dense) for _ in places[1:]]
+    for group in _groups(dense, buffer_size):
+        flat = _flat([dense[i] for i in group])
+        for place, row in zip(places[1:], rows):
+            for i, x in zip(group, _split(flat.to(place), [dense[i] for i in group])):
                 row[i] = x
-    return [tuple(row) for row in results]
+    return [tuple(tensors), *(_of_dense_parts(row, tensors) for row in rows)]
 
 
 def reduce_add(inputs, destination=None) -> torch.Tensor:
@@ -110,7 +111,12 @@ def reduce_add_coalesced(inputs, destination=None, buffer_size=10485760) -> tupl
     for same in zip(*inputs):
         _on_cuda(same, "reduce_add_coalesced")
     first, results = inputs[0], [None] * len(inputs[0])
-    for group in _groups(first, buffer_size):
+    for i, x in enumerate(first):
+        if x.is_sparse:  # each device has places of its own
+            results[i] = reduce_add([tensors[i] for tensors in inputs], destination)
+    dense = [i for i, x in enumerate(first) if not x.is_sparse]
+    for group in _groups([first[i] for i in dense], buffer_size):
+        group = [dense[i] for i in group]
         total = reduce_add([_flat([tensors[i] for i in group]) for tensors in inputs], destination)
         for i, x in zip(group, _split(total, [first[i] for i in group])):
             results[i] = x
@@ -175,6 +181,21 @@ def gather(tensors, dim=0, destination=None, *, out=None) -> torch.Tensor:
     on_cpu = not isinstance(destination, (int, type(None))) and torch.device(destination).type == "cpu"
     place = torch.device("cpu") if on_cpu else _place(destination, "gather")
     return torch.cat([x.to(place) for x in tensors], dim)
+
+
+def _dense_parts(x) -> list[torch.Tensor]:
+    return [x._indices(), x._values()] if x.is_sparse else [x]
+
+
+def _of_dense_parts(parts, like) -> tuple:
+    """Tensors as those of ``like``, of the dense parts of all."""
+    parts, made = iter(parts), []
+    for x in like:
+        part = next(parts)
+        if x.is_sparse:
+            part = torch.sparse_coo_tensor(part, next(parts), x.shape)._coalesced_(x.is_coalesced())
+        made.append(part)
+    return tuple(made)
 
 
 def _groups(tensors, buffer_size) -> list[list[int]]:

@@ -14,7 +14,8 @@ from .random import get_rng_state_all, manual_seed, manual_seed_all, seed_all, s
 from .streams import Event, EventHandle, ExternalStream, Stream
 
 default_generators = ()
-has_half = has_magma = _initialized = False
+has_half = has_magma = plugin is not None  # linear algebra is there where the plug-in is
+_initialized = False
 
 
 class CudaError(RuntimeError):
