@@ -55,6 +55,7 @@ void Saved::save(const Tensor& input, Node& node) {
     for (place = 0; place < node.edge_count; ++place)
       if (edges[place].node == input->autograd && edges[place].output_nr == input->output_nr) break;
     if (place >= std::min<uint32_t>(node.edge_count, kNowhere)) return save_itself(input);  // computed for the purpose
+    if (!edges[place].node) place = kNowhere;  // what it wraps is in a graph, not itself
   }
   hold(alias_without_graph(input), Input, uint16_t(place));
 }

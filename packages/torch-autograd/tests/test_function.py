@@ -47,6 +47,30 @@ def test_saved_tensors_are_checked_and_freed():
         _ = y.grad_fn.saved_tensors
 
 
+@pytest.mark.parametrize("recorded", [False, True])
+def test_backward_may_differentiate_by_the_tensors_that_it_saved(recorded):
+    class Product(Function):
+        @staticmethod
+        def forward(ctx, f, w):
+            ctx.f = f
+            ctx.save_for_backward(w)
+            return f()
+
+        @staticmethod
+        def backward(ctx, g):
+            with torch.enable_grad():
+                y = ctx.f()
+            (w,) = ctx.saved_tensors
+            assert w.requires_grad and w.grad_fn is node
+            return None, *torch.autograd.grad(y, w, g, create_graph=recorded)
+
+    x = leaf(3.0)
+    w = x * 2  # not a leaf: its place in the graph is what backward asks for
+    node = w.grad_fn
+    (dx,) = torch.autograd.grad(Product.apply(lambda: w * w, w).sum(), x, create_graph=recorded)
+    assert dx.tolist() == [24] and dx.requires_grad == recorded  # 4 x^2
+
+
 def test_needs_input_grad_and_arguments_that_are_no_tensors():
     class Scale(Function):
         @staticmethod

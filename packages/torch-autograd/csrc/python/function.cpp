@@ -378,6 +378,7 @@ PyObject* get_saved_tensors(PyObject* self, void*){TORCH_PY_TRY(nullptr, {
   if (!n->saved) return ctx_of(self).to_save ? Py_NewRef(ctx_of(self).to_save) : PyTuple_New(0);
   NodeRef keep = NodeRef::share(n);
   Running running(*n);
+  GradMode on(true);  // with their places in the graph: backward may differentiate by them, recorded or not
   Object tuple(checked(PyTuple_New(Py_ssize_t(n->saved_count))));
   for (size_t i = 0; i < n->saved_count; ++i)
     PyTuple_SET_ITEM(tuple.get(), Py_ssize_t(i), checked(api->wrap(n->saved[i].get())));
