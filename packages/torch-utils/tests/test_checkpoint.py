@@ -233,3 +233,19 @@ def test_states_of_devices_are_those_of_the_arguments():
     assert DefaultDeviceType.get_device_type() == "cpu"
     with pytest.raises(NotImplementedError, match="'cuda' waits for torch-core-cuda"):
         DefaultDeviceType.set_device_type("cuda")
+
+
+@pytest.mark.parametrize("way", WAYS, ids=str)
+@pytest.mark.parametrize("parts", [2, 3])
+def test_parts_one_after_the_other_give_gradients_to_all(way, parts):
+    weights = [torch.linspace(0.5, 1, 9).view(3, 3).requires_grad_() for _ in range(parts)]
+    start = torch.tensor([[0.5, 1, 2]], requires_grad=True)
+    x = plain = start
+    for w in weights:
+        x = checkpoint(lambda t, w=w: (t @ w).sin(), x, **way)
+        plain = (plain @ w).sin()
+    leaves = [start, *weights]
+    expected = torch.autograd.grad(plain.sum(), leaves)
+    x.sum().backward()
+    for leaf, grad in zip(leaves, expected):
+        torch.testing.assert_close(leaf.grad, grad)
