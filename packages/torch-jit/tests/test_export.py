@@ -352,3 +352,20 @@ def test_code_sees_that_it_is_exported_and_only_then():
 class Reads(nn.Module):
     def forward(self, x):
         return x + 1 if x.sum() > 0 else x
+
+
+def test_numbers_of_numpy_are_numbers_of_the_program():
+    np = pytest.importorskip("numpy")
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return x * np.sqrt(16.0) + np.float64(0.5) - torch.full((2,), np.float64(2))
+
+    x = torch.ones(2)
+    program = export(Net(), (x,))
+    assert program.module()(x).tolist() == [2.5, 2.5] and "np." not in program.graph_module.code
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    assert torch.export.load(file).module()(x).tolist() == [2.5, 2.5]
+    assert torch.fx.symbolic_trace(Net())(x).tolist() == [2.5, 2.5]

@@ -158,6 +158,10 @@ class _Writer:
             raise TypeError(
                 "a tensor among the arguments of a node has no program text: register it as a buffer and use Graph.get_attr"
             )
+        if type(a).__module__ == "numpy" and hasattr(
+            a, "item"
+        ):  # its own text, np.float64(0.5), needs NumPy under that name
+            return repr(a.item())
         return repr(a)
 
     def _items(self, values):
