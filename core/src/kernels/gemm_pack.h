@@ -8,32 +8,47 @@
 
 namespace torch::TORCH_ISA::gemm_parts {
 
-// 16 bytes of each of `16 / sizeof(T)` rows, transposed.
-TORCH_INLINE void transpose_small(const float* in, int64_t row, float* out, int64_t width) {
-  typedef float V __attribute__((vector_size(16)));
-  typedef float Loose __attribute__((vector_size(16), aligned(4), may_alias));
-  const auto at = [&](int r) { return V(*reinterpret_cast<const Loose*>(in + r * row)); };
-  const V a = at(0), b = at(1), c = at(2), d = at(3);
-  const V ab0 = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab1 = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-  const V cd0 = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd1 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const auto put = [&](int k, V v) { *reinterpret_cast<Loose*>(out + k * width) = v; };
-  put(0, __builtin_shufflevector(ab0, cd0, 0, 1, 4, 5));
-  put(1, __builtin_shufflevector(ab0, cd0, 2, 3, 6, 7));
-  put(2, __builtin_shufflevector(ab1, cd1, 0, 1, 4, 5));
-  put(3, __builtin_shufflevector(ab1, cd1, 2, 3, 6, 7));
+// N elements of each of N rows, transposed: at each step halves of pairs of rows change places, ever smaller ones.
+template <class T, int N, int Half>
+TORCH_INLINE void swap_halves(auto& v) {
+  [&]<int... C>(std::integer_sequence<int, C...>) {
+#pragma GCC unroll 16
+    for (int r = 0; r < N; ++r) {
+      if (r & Half) continue;
+      const auto a = v[r], b = v[r + Half];
+      v[r] = __builtin_shufflevector(a, b, (C & Half ? C - Half + N : C)...);
+      v[r + Half] = __builtin_shufflevector(a, b, (C & Half ? C + N : C + Half)...);
+    }
+  }(std::make_integer_sequence<int, N>{});
+  if constexpr (Half > 1) swap_halves<T, N, Half / 2>(v);
 }
-TORCH_INLINE void transpose_small(const double* in, int64_t row, double* out, int64_t width) {
-  typedef double V __attribute__((vector_size(16)));
-  typedef double Loose __attribute__((vector_size(16), aligned(8), may_alias));
-  const V a = *reinterpret_cast<const Loose*>(in), b = *reinterpret_cast<const Loose*>(in + row);
-  *reinterpret_cast<Loose*>(out) = __builtin_shufflevector(a, b, 0, 2);
-  *reinterpret_cast<Loose*>(out + width) = __builtin_shufflevector(a, b, 1, 3);
+template <class T, int N>
+TORCH_INLINE void transpose(const T* in, int64_t row, T* out, int64_t width) {
+  typedef T V __attribute__((vector_size(N * sizeof(T))));
+  typedef T Loose __attribute__((vector_size(N * sizeof(T)), aligned(alignof(T)), may_alias));
+  V v[N];
+#pragma GCC unroll 16
+  for (int r = 0; r < N; ++r) v[r] = *reinterpret_cast<const Loose*>(in + r * row);
+  swap_halves<T, N, N / 2>(v);
+#pragma GCC unroll 16
+  for (int r = 0; r < N; ++r) *reinterpret_cast<Loose*>(out + r * width) = v[r];
+}
+
+// The first elements of all rows of a panel, as many as are done N at a time; returns how many.
+template <class T, int N>
+int64_t transpose_rows(MatrixView<const T> source, int64_t rows, int64_t k, int64_t width, T* out) {
+  const int64_t done = k / N * N;
+  for (int64_t r0 = 0; r0 < rows; r0 += N) {
+    const int64_t r = std::min(r0, rows - N);  // the last group overlaps the one before
+    for (int64_t p = 0; p < done; p += N) transpose<T, N>(source.at(r, p), source.row, out + p * width + r, width);
+  }
+  return done;
 }
 
 // `rows` <= width rows of `source`, which starts at the panel's first element; missing rows become zero.
 template <class T>
 void pack_panel(MatrixView<const T> source, int64_t rows, int64_t k, int64_t width, T* out) {
-  constexpr int64_t kStep = 16 / sizeof(T);
+  constexpr int kFew = 16 / sizeof(T), kHalf = std::max(kFew, kLanes<T> / 2);
   if (rows < width)
     for (int64_t p = 0; p < k; ++p)
       for (int64_t r = rows; r < width; ++r) out[p * width + r] = 0;
@@ -48,14 +63,16 @@ void pack_panel(MatrixView<const T> source, int64_t rows, int64_t k, int64_t wid
     }
     return;
   }
+  // Whole registers write whole lines of the cache: 1024 x 256 in panels of 32 rows, 47 -> 25 us, against groups of
+  // four rows alone (AMD EPYC, Zen 4).
   int64_t done = 0;  // of k
-  if (source.col == 1 && rows >= kStep) {
-    done = k / kStep * kStep;
-    for (int64_t r0 = 0; r0 < rows; r0 += kStep) {
-      const int64_t r = std::min(r0, rows - kStep);  // the last group overlaps the one before
-      for (int64_t p = 0; p < done; p += kStep)
-        transpose_small(source.at(r, p), source.row, out + p * width + r, width);
-    }
+  if (source.col == 1) {
+    if (rows >= kLanes<T>)
+      done = transpose_rows<T, kLanes<T>>(source, rows, k, width, out);
+    else if (rows >= kHalf)
+      done = transpose_rows<T, kHalf>(source, rows, k, width, out);
+    else if (rows >= kFew)
+      done = transpose_rows<T, kFew>(source, rows, k, width, out);
   }
   for (int64_t r = 0; r < rows; ++r)
     for (int64_t p = done; p < k; ++p) out[p * width + r] = *source.at(r, p);
