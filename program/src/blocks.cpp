@@ -120,7 +120,8 @@ class Blocks::Finder {
   }
 
   bool takes_call(const Step& s) {
-    if (s.gives_list || !s.lists.empty() || s.row->fills.size() != 1 || s.row->row->attr.is_view) return false;
+    if (!s.row || s.gives_list || !s.lists.empty() || s.row->fills.size() != 1 || s.row->row->attr.is_view)
+      return false;
     const int v = s.in[0];
     const Tensor& t = tensor(v);
     if (t.dtype() != DType::Float32 && t.dtype() != DType::Float64) return false;

@@ -35,6 +35,12 @@ std::vector<TensorArgument> tensors_of(const RowCall& call, const std::vector<Ce
   return out;
 }
 
+bool has_parameter(const Schema& s, std::string_view name) {
+  for (int k = 0; k < s.count; ++k)
+    if (s.view(s.params[k].name) == name) return true;
+  return false;
+}
+
 }  // namespace
 
 std::optional<Observed> Grouping::look_at(int index) {
@@ -119,8 +125,18 @@ void Grouping::group() {
     if (item.is_group) item.loops += observed_.at(c).calls.size();
     for (int v : text_.calls[size_t(c)].results) item_of_[size_t(v)] = joined;
   }
-  for (const Item& item : items_)
-    plan_.steps_.push_back(is_run_in_tiles(item) ? make(item) : std::move(singles_[size_t(item.calls[0])]));
+  for (size_t c = 0; c < text_.calls.size(); ++c)
+    reduces_ |= !observed_.count(int(c)) && has_parameter(text_.calls[c].row->schema, "keepdim");
+  for (const Item& item : items_) {
+    if (is_run_in_tiles(item)) {
+      plan_.steps_.push_back(make(item));
+    } else {
+      std::shared_ptr<RegionPlan::Step> group;
+      if (item.is_group && reduces_) group = std::make_shared<RegionPlan::Step>(make(item));
+      plan_.steps_.push_back(std::move(singles_[size_t(item.calls[0])]));
+      plan_.steps_.back().as_group = std::move(group);
+    }
+  }
 }
 
 // One loop by itself is a call, but where it may stand in blocks of rows.
@@ -130,24 +146,24 @@ bool Grouping::is_run_in_tiles(const Item& item) const {
           (item.loops == 1 && tensor(text_.calls[size_t(item.calls[0])].results[0]).numel() >= kBigNumel));
 }
 
-// How many columns the rows have that a group works on, where one of its tensors has a number for each row, and all
-// lie in memory row by row; else 0. Says of the values what they are to such a walk.
-int64_t Grouping::find_rows(const RegionPlan::Step& step, std::vector<TileValue>& values,
-                            const std::map<int, int>& by_value) const {
+// How many columns the rows have that a group works on, where all its tensors lie in memory row by row; else 0. Says of
+// the values what they are to such a walk.
+Grouping::Rows Grouping::find_rows(const RegionPlan::Step& step, std::vector<TileValue>& values,
+                                   const std::map<int, int>& by_value) const {
   using Along = TileValue::Along;
   const Geometry& made = step.made[0];
-  if (made.ndim() < 2) return 0;
+  if (made.ndim() < 2) return {};
   const IntArrayRef sizes = made.sizes();
   const size_t last = sizes.size() - 1;
-  if (sizes[last] < kMinColumns) return 0;
+  if (sizes[last] < kMinColumns) return {};
   for (const Geometry& g : step.made)
-    if (!g.is_contiguous()) return 0;
+    if (!g.is_contiguous()) return {};
   bool has_number_by_row = false;
   for (auto [mine, v] : by_value) {
     TileValue& value = values[size_t(mine)];
     if (value.role != TileValue::Role::Input) continue;
     const Tensor& t = tensor(v);
-    if (!t.is_contiguous()) return 0;
+    if (!t.is_contiguous()) return {};
     if (t.sizes() == sizes)
       value.along = Along::All;
     else if (t.numel() == 1)
@@ -157,9 +173,9 @@ int64_t Grouping::find_rows(const RegionPlan::Step& step, std::vector<TileValue>
     else if (t.numel() == sizes[last] && t.size(-1) == sizes[last])
       value.along = Along::Columns;
     else
-      return 0;
+      return {};
   }
-  return has_number_by_row ? sizes[last] : 0;
+  return {sizes[last], has_number_by_row};
 }
 
 RegionPlan::Step Grouping::make(const Item& item) {
@@ -223,11 +239,12 @@ RegionPlan::Step Grouping::make(const Item& item) {
     step.out.push_back(v);
     step.made.push_back(Geometry(tensor(v)));
   }
-  if (const int64_t columns = find_rows(step, values, by_value)) {
-    step.tiles = std::make_unique<Tiles>(values, calls, columns);
-    if (step.tiles->columns()) return step;
+  const auto [columns, has_number] = find_rows(step, values, by_value);
+  if (columns && (has_number || reduces_)) {
+    auto tiles = std::make_unique<Tiles>(values, calls, columns);
+    if (tiles->columns()) (has_number ? step.tiles : step.by_rows) = std::move(tiles);
   }
-  step.tiles = std::make_unique<Tiles>(values, calls);
+  if (!step.tiles) step.tiles = std::make_unique<Tiles>(values, calls);
   return step;
 }
 

@@ -26,8 +26,12 @@ class Grouping {
   bool takes(const Item& item, int call) const;
   size_t operands(const std::vector<int>& calls) const;
   RegionPlan::Step make(const Item& item);
-  int64_t find_rows(const RegionPlan::Step& step, std::vector<TileValue>& values,
-                    const std::map<int, int>& by_value) const;
+  struct Rows {
+    int64_t columns = 0;
+    bool has_number = false;  // one of the tensors has a number for each row
+  };
+  Rows find_rows(const RegionPlan::Step& step, std::vector<TileValue>& values,
+                 const std::map<int, int>& by_value) const;
   const Tensor& tensor(int value) const { return cells_[size_t(value)].to_tensor(); }
 
   RegionPlan& plan_;
@@ -38,6 +42,7 @@ class Grouping {
   std::vector<Item> items_;
   std::vector<int> item_of_;             // by value; -1 of inputs
   std::vector<std::vector<int>> users_;  // calls, by value; -1 stands for who is outside
+  bool reduces_ = false;                 // there is a call that gives a number for each row
 };
 
 }  // namespace torch::program

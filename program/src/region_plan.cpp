@@ -5,6 +5,7 @@
 #include "blocks.h"
 #include "boxing.h"
 #include "grouping.h"
+#include "rows.h"
 
 namespace torch::program {
 
@@ -89,6 +90,7 @@ RegionPlan::RegionPlan(const RegionText& text, const Cell* const* inputs, Cell* 
   for (int i = 0; i < text.inputs; ++i)
     if (guards_[size_t(i)].as_tensor) cells[size_t(i)] = Cell(number_as_tensor(cells[size_t(i)]));
   Grouping(*this, cells, std::move(steps)).group();
+  Rows::find(*this, cells);
   Blocks::find(*this, cells);
   find_drops();
 }
@@ -106,10 +108,11 @@ void RegionPlan::find_drops() {
 }
 
 bool RegionPlan::has_groups() const noexcept {
-  return std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.tiles || s.blocks; });
+  return std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.tiles || s.rows || s.blocks; });
 }
 
 std::string RegionPlan::describe(const Step& s) const {
+  if (s.rows) return s.rows->describe(*this);
   if (s.blocks) return s.blocks->describe(*this);
   std::string names;
   for (int c : s.calls) {

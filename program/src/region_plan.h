@@ -8,6 +8,7 @@
 namespace torch::program {
 
 class Blocks;
+class Rows;
 
 class RegionPlan {
  public:
@@ -23,8 +24,9 @@ class RegionPlan {
  private:
   friend class Grouping;
   friend class Blocks;
+  friend class Rows;
   class Registers;
-  // A group of calls over tiles, or a call, or several of both for some rows after the other (blocks.h).
+  // A group of calls over tiles, or a call, or several of both for some rows after the other (rows.h, blocks.h).
   struct Step {
     std::vector<int> calls;
     std::vector<int> in, out;                        // values
@@ -32,10 +34,14 @@ class RegionPlan {
     std::unique_ptr<Tiles> tiles;                    // null: one call
     std::vector<std::pair<int, Geometry>> expected;  // of operands that a call made
     std::vector<Geometry> made;                      // of `out`; of a call, where it stands in blocks
+    std::shared_ptr<const Rows> rows;
     std::shared_ptr<const Blocks> blocks;
     std::unique_ptr<RowCall> row;
     bool gives_list = false;
     std::vector<std::pair<uint8_t, std::vector<int>>> lists;
+    // The same as a walk over rows, where the step is a group; a group of it, where it is a call.
+    std::unique_ptr<Tiles> by_rows;
+    std::shared_ptr<Step> as_group;
   };
   Step single(int call, const std::vector<Cell>& cells) const;
   void find_drops();

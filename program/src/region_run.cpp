@@ -2,6 +2,7 @@
 
 #include "blocks.h"
 #include "boxing.h"
+#include "rows.h"
 
 namespace torch::program {
 
@@ -47,6 +48,7 @@ bool RegionPlan::run_call(const Step& s, Registers& registers, int64_t rows) {
 }
 
 bool RegionPlan::run_step(const Step& s, Registers& registers, int64_t rows) {
+  if (s.rows) return s.rows->run(registers);
   if (s.blocks) return s.blocks->run(registers);
   if (!s.tiles) return run_call(s, registers, rows);
   for (const auto& [v, geometry] : s.expected)

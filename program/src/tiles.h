@@ -55,6 +55,10 @@ class Tiles {
 
   int64_t columns() const noexcept { return columns_; }
   void run_rows(TensorImpl* const* operands) const;
+  // Over n elements of operands that are as the kernel has them.
+  void run(char* const* data, int64_t n) const { run(data, n, this); }
+  // From a row of operand k to the next, in bytes.
+  int64_t row_step(size_t k) const noexcept { return row_steps_[k]; }
   Kernel kernel() const noexcept { return kernel_; }
   size_t steps() const noexcept { return steps_.size(); }
   size_t fused() const noexcept { return fused_.size(); }  // of these, runs of loops in one

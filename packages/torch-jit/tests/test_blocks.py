@@ -42,6 +42,27 @@ def test_norms_composed_of_operators_run_in_blocks_of_rows(f, dtype):
     assert len(blocks(plan)) == 1 and f"of {R} rows" in blocks(plan)[0]
 
 
+@pytest.mark.parametrize("shape", [(16, 128), (2, 65), (3, 5, 7, 100), (1000, 64), (5, 9000)])
+@pytest.mark.parametrize("f", [softmax, layer_norm, log_softmax, rms_norm])
+def test_a_walk_over_rows_holds_nothing_that_is_big(f, shape):
+    if f is log_softmax and len(shape) > 2:
+        return  # its dim is another one
+    args = [torch.randn(shape), torch.randn(shape[-1]), torch.randn(shape[-1])]
+    plan = check(f, *args[: f.__code__.co_argcount])
+    assert len(blocks(plan)) == 1 and f"of {args[0].numel() // shape[-1]} rows" in blocks(plan)[0]
+    assert not [line for line in plan.describe().splitlines() if line.startswith("  call")]
+
+
+def test_an_argument_from_a_call_is_looked_at_before_rows_are_walked_over():
+    def f(x, rows):
+        picked = x.index_select(0, rows)
+        e = torch.exp(picked - picked.amax(-1, keepdim=True))
+        return e / e.sum(-1, keepdim=True), picked.sum(-1, keepdim=True) * 2
+
+    plan = check(f, torch.randn(50, 100), torch.tensor([3, 4, 49, 3]))
+    assert len(blocks(plan)) == 1
+
+
 def test_blocks_take_what_they_are_given_later():
     plan = plan_of(softmax, torch.randn(R, C))
     special = torch.randn(R, C)

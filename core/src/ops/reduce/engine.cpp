@@ -7,6 +7,7 @@
 #include "dispatch/work.h"
 #include "iterate/staging.h"
 #include "torch/core/interrupt.h"
+#include "torch/core/row_loops.h"
 
 namespace torch {
 
@@ -18,7 +19,7 @@ constexpr int64_t kAcrossTile = 512;
 constexpr int64_t kPiece = 1 << 16;  // elements that make a piece of a split reduction
 constexpr int64_t kMaxPieces = 256;
 constexpr int kFewUnits = 32;
-constexpr int64_t kMaxAcc = 24;
+constexpr int64_t kMaxAcc = int64_t(RowLoop::kMostBytes);
 constexpr int64_t kWholeRuns = 4096;  // rows that kernels fold into accumulators at once, or a multiple of it
 constexpr int64_t kAskEvery = 256;    // blocks or runs: a stride of 0 makes a task as long as one likes
 
@@ -107,6 +108,10 @@ Plan make_plan(const ReduceJob& job, const Tensor& self, const DimSet& dims, con
   }
   p.direct = p.path.count == 0 && (p.along ? p.run.in : p.lane.in) == p.item;
   p.tile = std::min(p.lane.size, p.along ? kAlongTile : kAcrossTile);
+  // Long runs in smaller tiles, and so many tasks, before a run is cut.
+  if (p.along && p.tile * p.run.size > kPiece)
+    p.tile =
+        std::clamp<int64_t>(p.lane.size / kFewUnits, 1, std::max<int64_t>(1, std::min(p.tile, kPiece / p.run.size)));
   p.tiles = p.tile ? (p.lane.size + p.tile - 1) / p.tile : 0;
   p.units = p.tiles;
   p.rest_total = 1;
@@ -216,7 +221,15 @@ void fold_unit(const Plan& p, Buffers* buffers, bool ordered, const Unit& u, int
   }
 }
 
+thread_local RowWatch* innermost_watch = nullptr;
+
 }  // namespace
+
+RowWatch::RowWatch(Seen seen, void* to) noexcept : seen_(seen), to_(to), outer_(innermost_watch) {
+  innermost_watch = this;
+}
+RowWatch::~RowWatch() { innermost_watch = outer_; }
+RowWatch* RowWatch::current() noexcept { return innermost_watch; }
 
 void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims, const Tensor* outs, int out_count,
                    Finish finish, const Ending& ending) {
@@ -256,6 +269,11 @@ void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims,
   };
   const int64_t pieces_wanted = std::min(work / kPiece, kMaxPieces);
   if (p.units >= kFewUnits || pieces_wanted < 2) {
+    if (const RowWatch* watch = RowWatch::current(); TORCH_UNLIKELY(watch != nullptr))
+      if (ending.of_rows && p.along && p.direct && p.rest_count == 0 && self.is_contiguous() && outs[0].is_contiguous())
+        watch->show(
+            {p.kernel->reset, p.kernel->along, ending.of_rows, acc_size, ending.number, self.dtype(), outs[0].dtype()},
+            p.run.size, self, outs[0]);
     parallel_for(p.units, std::max<int64_t>(1, kPiece / std::max<int64_t>(work, 1)), whole);
     return;
   }

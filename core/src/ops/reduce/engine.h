@@ -30,6 +30,8 @@ struct Ending {
   const char* op;
   Kind kind = Value;
   double number = 1;  // Value of floats: the divisor; All: how many elements; Variance, Deviation: the correction
+  // Finish for results side by side, where it needs no more.
+  void (*of_rows)(const void* acc, int64_t n, double number, void* out) = nullptr;
 };
 struct ReduceWork {
   void (*run)(const ReduceJob& job, const Tensor& self, const DimSet& dims, const Tensor* outs, int out_count,

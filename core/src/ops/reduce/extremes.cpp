@@ -1,4 +1,6 @@
 // max, min and where they are.
+#include <algorithm>
+
 #include "dispatch/work.h"
 #include "iterate/iterate.h"
 #include "kernels/truth.h"
@@ -67,18 +69,27 @@ void put_values(DType t, int64_t n, char* out, int64_t step, Get get) {
   }
 }
 
+template <class T>
+void finish_rows(const void* acc, int64_t n, double, void* out) {
+  std::copy_n(static_cast<const T*>(acc), n, static_cast<T*>(out));
+}
+
 void extreme_into(const char* op, Reduce which, const Tensor& self, const DimSet& dims, const Tensor& kept) {
   ReduceJob job = order_job(which, self.dtype());
-  run_reduction(job, self, dims, &kept, 1,
-                [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
-                  visit_dtype(job.kernel, [&](auto zero) {
-                    using T = decltype(zero);
-                    if constexpr (std::is_arithmetic_v<T>)
-                      put_values<T>(self.dtype(), n, out[0], step[0],
-                                    [a = static_cast<const T*>(acc)](int64_t i) { return a[i]; });
-                  });
-                },
-                {op});
+  Ending ending{op};
+  if (self.dtype() == DType::Float32) ending.of_rows = finish_rows<float>;
+  if (self.dtype() == DType::Float64) ending.of_rows = finish_rows<double>;
+  run_reduction(
+      job, self, dims, &kept, 1,
+      [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
+        visit_dtype(job.kernel, [&](auto zero) {
+          using T = decltype(zero);
+          if constexpr (std::is_arithmetic_v<T>)
+            put_values<T>(self.dtype(), n, out[0], step[0],
+                          [a = static_cast<const T*>(acc)](int64_t i) { return a[i]; });
+        });
+      },
+      ending);
 }
 
 template <bool kMax>

@@ -33,6 +33,11 @@ ReduceJob integer_job(Reduce which, DType t) {
 DType compute_type(DType t) { return t == DType::Float64 ? t : DType::Float32; }
 
 double value_of(const SumAcc& a) { return a.sum - a.sum == 0 ? a.sum + a.lost : a.sum; }  // inf and nan as they are
+double value_of(double a) { return a; }
+template <class T, class Acc>
+void finish_rows(const void* acc, int64_t n, double divisor, void* out) {
+  for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = T(value_of(static_cast<const Acc*>(acc)[i]) / divisor);
+}
 
 // Sums into `kept`, each divided by `divisor`; self and kept are real.
 void sum_into(const char* op, const Tensor& self, const DimSet& dims, const Tensor& kept, double divisor) {
@@ -48,7 +53,9 @@ void sum_into(const char* op, const Tensor& self, const DimSet& dims, const Tens
         store_results(result, n, out[0], step[0], [&](int64_t i) { return a[i] / divisor; });
       }
     };
-    run_reduction({Reduce::Sum, t, t}, self, dims, &kept, 1, finish, {op, Ending::Value, divisor});
+    Ending ending{op, Ending::Value, divisor};
+    if (result == t) ending.of_rows = t == DType::Float64 ? finish_rows<double, SumAcc> : finish_rows<float, double>;
+    run_reduction({Reduce::Sum, t, t}, self, dims, &kept, 1, finish, ending);
   } else {
     ReduceJob job = is_floating(self.dtype()) ? ReduceJob{Reduce::Sum, DType::Int64, DType::Int64}
                                               : integer_job(Reduce::Sum, self.dtype());
