@@ -478,3 +478,21 @@ def test_jvp_of_a_function_gets_zeros_for_arguments_that_do_not_move(fill):
     x, y = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
     assert func.jvp(lambda x: Product.apply(x, y, 3), (x,), (torch.ones(2),))[1].tolist() == [3, 4]
     assert (seen[0].tolist() == [0, 0] if fill else seen[0] is None) and seen[1] is None
+
+
+@pytest.mark.parametrize("transform", [func.jacrev, lambda f: func.grad(lambda p, x: f(p, x).sum())])
+def test_parameters_that_all_examples_share_leave_no_history(transform):
+    """tanh keeps its result, whose values for all examples come from the parameters."""
+    shared, x = torch.randn(3, dtype=torch.float64), torch.randn(4, 3, dtype=torch.float64)
+
+    def function(p, x):
+        return (p * x).tanh()
+
+    each = func.vmap(transform(function), (None, 0))
+    found = each(shared, x)
+    assert not found.requires_grad
+    torch.testing.assert_close(found, torch.stack([transform(function)(shared, row) for row in x]))
+    outer = shared.clone().requires_grad_()
+    assert each(outer, x).requires_grad and torch.autograd.gradcheck(lambda p: each(p, x), outer)
+    twice = func.vmap(each, (None, 0))
+    assert not twice(shared, x[None]).requires_grad and twice(outer, x[None]).requires_grad

@@ -1,4 +1,7 @@
 // vmap's levels and the examples of a batch, for torch.func.
+#include <unordered_set>
+#include <vector>
+
 #include "func/dual.h"
 #include "func/functional.h"
 #include "python.h"
@@ -148,6 +151,55 @@ bool need_gradients(const TensorImpl* t) {
 PyObject* values_need_gradients(PyObject*, PyObject* tensor) {
   return PyBool_FromLong(is_tensor(tensor) && need_gradients(borrow(tensor).get()));
 }
+// Whether gradients of a tensor go anywhere but to these leaves. Values of a batch have graphs of their own, which lead
+// to a leaf, too, if it is the same for all examples.
+class Elsewhere {
+ public:
+  explicit Elsewhere(PyObject* leaves) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(leaves); ++i) {
+      PyObject* leaf = PyTuple_GET_ITEM(leaves, i);
+      if (is_tensor(leaf)) own_.insert(borrow(leaf).get());
+    }
+  }
+  bool operator()(const Tensor& t) {
+    if (need_gradients(t.get())) {
+      const Batched* b = batched(t.get());
+      if (!b || (*this)(b->value)) return true;
+    }
+    if (!requires_grad(*t)) return false;
+    Edge edge = edge_of(t);
+    std::vector<NodeRef> todo;
+    if (edge.node) todo.push_back(NodeRef::steal(edge.node));
+    while (!todo.empty()) {
+      const NodeRef node = std::move(todo.back());
+      todo.pop_back();
+      if (!seen_.insert(node.get()).second) continue;
+      if (node->is_leaf()) {
+        const TensorImpl* leaf = static_cast<Leaf*>(node.get())->tensor;
+        if (leaf && !own_.count(leaf)) return true;
+      }
+      for (uint32_t i = 0; i < node->edge_count; ++i)
+        if (Node* below = node->edges()[i].node) todo.push_back(NodeRef::share(below));
+    }
+    return false;
+  }
+
+ private:
+  std::unordered_set<const TensorImpl*> own_;
+  std::unordered_set<const Node*> seen_;
+};
+PyObject* lead_elsewhere(PyObject*, PyObject* args) {
+  PyObject *results, *leaves;
+  if (!PyArg_ParseTuple(args, "O!O!", &PyTuple_Type, &results, &PyTuple_Type, &leaves)) return nullptr;
+  TORCH_PY_TRY(nullptr, {
+    Elsewhere elsewhere(leaves);
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(results); ++i) {
+      PyObject* result = PyTuple_GET_ITEM(results, i);
+      if (is_tensor(result) && elsewhere(borrow(result))) Py_RETURN_TRUE;
+    }
+    Py_RETURN_FALSE;
+  })
+}
 // Another handle of what a wrapper stands for, without a history of its own; None: it is no wrapper
 PyObject* wrapper_alias(PyObject*, PyObject* tensor) {
   if (!is_tensor(tensor) || !wrapper(borrow(tensor).get())) Py_RETURN_NONE;
@@ -198,6 +250,8 @@ PyMethodDef functions[] = {
     {"_functional_write_back", functional_write_back, METH_VARARGS,
      "_functional_write_back(tensor, target): makes the target, which the tensor was made of, what that is now."},
     {"_functional_level", functional_level, METH_O, "The level of a tensor within functionalize: 0: none, -1: ended."},
+    {"_lead_elsewhere", lead_elsewhere, METH_VARARGS,
+     "_lead_elsewhere(tensors, leaves): whether gradients of a tensor go anywhere but to these leaves."},
     {"_values_need_gradients", values_need_gradients, METH_O, "Whether the values within a wrapper need gradients."},
     {"_wrapper_alias", wrapper_alias, METH_O, "The same wrapper without a history of its own, or None."},
     {"_dual_parts", dual_parts, METH_O, "Primal and tangent of a dual number, or None."},

@@ -40,43 +40,30 @@ def without_history(tensor):
     return tensor.detach() if alias is None else alias
 
 
+def _cut(tensor):
+    """An alias without a history, neither its own nor that of the values within: one that a leaf gave to them which is the
+    same for all examples."""
+    level = _C._vmap_level(tensor)
+    if level > 0 and _C._values_need_gradients(tensor):
+        return _C._vmap_wrap(_cut(_C._vmap_unwrap(tensor, level)), 0, level)
+    return without_history(tensor)
+
+
 def has_history(results, leaves):
     """Whether a result leads to something else that needs a gradient than these leaves."""
-    own = {id(leaf) for leaf in leaves if leaf.is_leaf}
-    todo, seen = [], set()
-    for result in results:
-        if not isinstance(result, Tensor):
-            continue
-        if _C._values_need_gradients(result):
-            return True
-        if result.requires_grad:
-            if result.grad_fn is None:
-                if id(result) not in own:
-                    return True
-            else:
-                todo.append(result.grad_fn)
-    while todo:
-        node = todo.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        variable = getattr(node, "variable", None)
-        if variable is not None and id(variable) not in own:
-            return True
-        todo += [below for below, _ in node.next_functions if below is not None]
-    return False
+    return _C._lead_elsewhere(tuple(results), tuple(leaves))
 
 
 def without_own(results, leaves, recording):
     """Results for the caller: without a history that ends at the transform's own leaves, or with the one that they have."""
     flat, spec = tree_flatten(results)
-    kept = [
-        without_history(r)
-        if isinstance(r, Tensor) and r.requires_grad and not (recording and has_history([r], leaves))
-        else r
-        for r in flat
-    ]
-    return spec.unflatten(kept)
+    return spec.unflatten(
+        [_cut(r) if _needs_gradients(r) and not (recording and has_history([r], leaves)) else r for r in flat]
+    )
+
+
+def _needs_gradients(value):
+    return isinstance(value, Tensor) and (value.requires_grad or _C._values_need_gradients(value))
 
 
 def zeros_where_absent(gradients, inputs):
