@@ -23,6 +23,18 @@ def autoregressive_flow():
     return value, gradients(flow)
 
 
+def polynomial_flow_of_computed_weights():
+    import zuko
+
+    flow = fill(zuko.flows.SOSPF(3, 2, degree=2, polynomials=2, transforms=1, hidden_features=(8,)))
+    scale = torch.ones(1, requires_grad=True)
+    weights = {name: weight.detach() * scale for name, weight in flow.named_parameters()}
+    with torch.nn.utils.stateless._reparametrize_module(flow, weights):  # as weights of a Bayesian model are drawn
+        loss = -flow(numbers(8, 2)).log_prob(numbers(8, 3)).mean()
+        loss.backward()
+    return loss, scale.grad
+
+
 def normalizing_flow():
     import normflows as nf
 
