@@ -64,6 +64,10 @@ def rest(x: Tensor) -> torch.Size:
     return x.shape[1:]
 
 
+def shown(x: Tensor) -> str:
+    return "{:.3f}".format(x.mean()) + "%d" % x.sum()  # noqa: UP031, UP032 (as they are written)
+
+
 def highest(x: Tensor) -> Tensor:
     return x.amax(1) - torch.amin(x, dim=(0, 1)) + x.amax(dim=-1, keepdim=True)
 

@@ -30,6 +30,7 @@ def test_the_stub_is_python():
         ("torch.zeros(2, 3).view(3, 2) @ torch.ones([2, 2])", "torch.Tensor"),
         ("torch.zeros(2, 3).amax(1) + torch.amin(torch.ones(2), dim=(0,))", "torch.Tensor"),
         ("torch.zeros(2, 3).shape[1:]", "torch.Size"),
+        ("'{:.3f}'.format(torch.ones(1).mean())", "str"),
         ("torch._foreach_sqrt([torch.ones(2)])", "tuple[torch.Tensor, ...]"),
         ("torch._foreach_mul_([torch.ones(2)], 2)", "list[torch.Tensor]"),
         ("torch.zeros(2).shape", "torch.Size"),
