@@ -46,6 +46,8 @@ class Writer final : Names {
         return enumeration(t), t->name();
       case TypeKind::Class:
         return klass(std::static_pointer_cast<const ClassType>(t)), t->name();
+      case TypeKind::Interface:
+        refuse("a value of the interface " + t->name());
       case TypeKind::Python:
         refuse("an object of Python, of type " + t->str());
       default:

@@ -345,9 +345,10 @@ bool matches(const Cell& c, const Type& t) {
     case TypeKind::Future:
       return c.is(Tag::Future);
     case TypeKind::Class:
+    case TypeKind::Interface:
     case TypeKind::Enum: {
       TypePtr own = c.is(Tag::Object) || c.is(Tag::Enum) ? c.type() : nullptr;
-      return own && equal(*own, t);
+      return own && is_subtype(*own, t);
     }
   }
   return false;

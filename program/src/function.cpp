@@ -1,6 +1,7 @@
 #include "torch/program/function.h"
 
 #include "code.h"
+#include "primitives.h"
 #include "torch/program/call.h"
 
 namespace torch::program {
@@ -58,6 +59,13 @@ void declare(const Cell& c, const Type& t) {
   }
 }
 
+// The tensor of one number that may stand for it: without a dimension, and without a gradient that would be lost.
+const Tensor* number_in(const Cell& c) {
+  if (!c.is(Cell::Tag::Tensor)) return nullptr;
+  const Tensor& t = c.to_tensor();
+  return t.dim() == 0 && !t.requires_grad() && t.has_memory() && t.device().type == DeviceType::CPU ? &t : nullptr;
+}
+
 }  // namespace
 
 bool fit(Cell& c, const TypePtr& t) {
@@ -67,11 +75,19 @@ bool fit(Cell& c, const TypePtr& t) {
   }
   const TypePtr& inner = t->is(TypeKind::Optional) ? t->element() : t;
   switch (inner->kind()) {
-    case TypeKind::Int:  // a bool is an int
+    case TypeKind::Int:  // a bool is an int, and so is a tensor of one
+      if (const Tensor* n = number_in(c); n && is_integral(n->dtype())) {
+        c = Cell(item(*n).to_int());
+        return true;
+      }
       if (!c.is(Cell::Tag::Bool)) return false;
       c = Cell(int64_t(c.to_bool()));
       return true;
     case TypeKind::Float:
+      if (const Tensor* n = number_in(c); n && !is_complex(n->dtype())) {
+        c = Cell(item(*n).to_double());
+        return true;
+      }
       if (!c.is(Cell::Tag::Int) && !c.is(Cell::Tag::Bool)) return false;
       c = Cell(c.is(Cell::Tag::Bool) ? double(c.to_bool()) : c.to_double());
       return true;

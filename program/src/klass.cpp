@@ -33,6 +33,12 @@ FunctionPtr ClassType::find_method(std::string_view name) const noexcept {
     if (m->name() == name) return m;
   return nullptr;
 }
+void ClassType::add_interface(std::string name) {
+  if (!has_interface(name)) interfaces_.push_back(std::move(name));
+}
+bool ClassType::has_interface(std::string_view name) const noexcept {
+  return std::find(interfaces_.begin(), interfaces_.end(), name) != interfaces_.end();
+}
 void ClassType::remove_method(std::string_view name) {
   std::erase_if(methods_, [&](const FunctionPtr& m) { return m->name() == name; });
 }

@@ -21,6 +21,9 @@ void register_modes();
 void register_composed();
 void register_images();
 
+// The number in a tensor of one element, in the memory of the CPU.
+Scalar item(const Tensor& t);
+
 namespace detail {
 
 template <class T>

@@ -7,11 +7,7 @@
 
 namespace torch::program {
 
-namespace {
-
-using T = const Tensor&;
-
-Scalar item(T t) {
+Scalar item(const Tensor& t) {
   if (t.numel() != 1)
     throw_error(ErrorKind::Runtime, message("a Tensor with ", t.numel(), " elements cannot be converted to Scalar"));
   TORCH_CHECK(t.has_memory() && t.device().type == DeviceType::CPU, "item: the tensor on ", t.device(),
@@ -29,6 +25,10 @@ Scalar item(T t) {
       return Scalar(double(static_cast<float>(v)) == double(v) ? double(static_cast<float>(v)) : double(v));
   });
 }
+
+namespace {
+
+using T = const Tensor&;
 
 std::optional<DType> dtype_of(const Cell& c) {
   return c.is_none() ? std::optional<DType>() : dtype_of_number(c.to_int());

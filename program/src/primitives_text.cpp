@@ -187,6 +187,76 @@ Cell split(S s, const Cell& separator, int64_t max) {
   out.emplace_back(s.substr(from));
   return Cell::list(std::move(out), string_type());
 }
+// As split, from the right: only which separators count differs.
+Cell split_right(S s, const Cell& separator, int64_t max) {
+  if (max < 0) return split(s, separator, max);
+  std::vector<Cell> out;
+  const bool spaces = separator.is_none();
+  S by = spaces ? s : separator.to_string();
+  if (!spaces && by.empty()) raise_error("ValueError", "empty separator");
+  size_t end = s.size();
+  auto drop_spaces = [&] {
+    while (spaces && end > 0 && is_space(s[end - 1])) --end;
+  };
+  drop_spaces();
+  while (int64_t(out.size()) < max && (!spaces || end > 0)) {
+    size_t from = end, before;
+    if (spaces) {
+      while (from > 0 && !is_space(s[from - 1])) --from;
+      before = from;
+    } else {
+      size_t at = end < by.size() ? s.npos : s.rfind(by, end - by.size());
+      if (at == s.npos) break;
+      from = at + by.size(), before = at;
+    }
+    out.emplace_back(s.substr(from, end - from));
+    end = before;
+    drop_spaces();
+  }
+  if (!spaces || end > 0) out.emplace_back(s.substr(0, end));
+  std::reverse(out.begin(), out.end());
+  return Cell::list(std::move(out), string_type());
+}
+// What stands before a separator, it, and what stands after it; where there is none, the text is the first, or the
+// last.
+Cell parted(S s, S by, size_t at, bool first) {
+  if (by.empty()) raise_error("ValueError", "empty separator");
+  if (at == s.npos) return Cell::tuple(first ? std::vector<Cell>{s, "", ""} : std::vector<Cell>{"", "", s});
+  return Cell::tuple({s.substr(0, at), by, s.substr(at + by.size())});
+}
+std::string padded(const char* name, S s, int64_t width, S fill, char align) {
+  if (fill.size() != 1)
+    raise_error("TypeError", std::string(name) + ": the fill must be one character long, not '" + fill + "'");
+  const size_t room = width > int64_t(s.size()) ? size_t(width) - s.size() : 0;
+  if (room > (size_t(1) << 30)) raise_error("MemoryError", "the text is too long");
+  const size_t left = align == '<' ? 0 : align == '>' ? room : room / 2 + (room & size_t(width) & 1);
+  return std::string(left, fill[0]) + s + std::string(room - left, fill[0]);
+}
+std::string expanded(S s, int64_t size) {
+  std::string out;
+  int64_t column = 0;
+  for (char c : s) {
+    if (c == '\t') {
+      const int64_t n = size > 0 ? size - column % size : 0;
+      if (out.size() + size_t(n) > (size_t(1) << 30)) raise_error("MemoryError", "the text is too long");
+      out.append(size_t(n), ' ');
+      column += n;
+      continue;
+    }
+    out += c;
+    column = c == '\n' || c == '\r' ? 0 : column + 1;
+  }
+  return out;
+}
+bool is_title(S s) {
+  bool inside = false, any = false;
+  for (unsigned char c : s) {
+    if (std::isupper(c) ? inside : std::islower(c) && !inside) return false;
+    inside = std::isalpha(c);
+    any |= inside;
+  }
+  return any;
+}
 std::string replace(S s, S old, S by, int64_t max) {
   std::string out;
   size_t from = 0;
@@ -321,6 +391,13 @@ void register_texts() {
         return int64_t(at);
       },
       "aten::index.str(str self, str substr, int start=0, int end=-1) -> int");
+  prim(
+      [](S s, S part, int64_t a, int64_t b) {
+        size_t at = slice(s, Cell(0), b == -1 ? Cell() : Cell(b), 1).rfind(part);
+        if (at == s.npos || int64_t(at) < a) raise_error("ValueError", "substring not found");
+        return int64_t(at);
+      },
+      "aten::rindex(str self, str substr, int start=0, int end=-1) -> int");
   prim([](S s, S part, int64_t a,
           int64_t b) { return slice(s, Cell(a), b == -1 ? Cell() : Cell(b), 1).starts_with(part); },
        "aten::startswith(str self, str substr, int start=0, int end=-1) -> bool");
@@ -331,6 +408,8 @@ void register_texts() {
        "aten::replace(str self, str old, str new, int max=-1) -> str");
   prim([](S s, const Cell& by, int64_t max) { return split(s, by, max); },
        "aten::split.str(str self, str? separator=None, int max=-1) -> str[]");
+  prim([](S s, const Cell& by, int64_t max) { return split_right(s, by, max); },
+       "aten::rsplit(str self, str? separator=None, int max=-1) -> str[]");
   prim(
       [](S s) {
         std::vector<Cell> out;
@@ -347,12 +426,18 @@ void register_texts() {
        "aten::lstrip(str self, str chars=' \\n\\t\\r') -> str");
   prim([](S s, S chars) { return strip(s, chars, false, true); },
        "aten::rstrip(str self, str chars=' \\n\\t\\r') -> str");
-  prim([](S s, int64_t n) { return spec(Cell(s), "<" + std::to_string(std::max<int64_t>(n, 0))); },
-       "aten::ljust(str self, int width) -> str");
-  prim([](S s, int64_t n) { return spec(Cell(s), ">" + std::to_string(std::max<int64_t>(n, 0))); },
-       "aten::rjust(str self, int width) -> str");
-  prim([](S s, int64_t n) { return spec(Cell(s), "^" + std::to_string(std::max<int64_t>(n, 0))); },
-       "aten::center(str self, int width) -> str");
+  prim([](S s, int64_t n, S fill) { return padded("ljust", s, n, fill, '<'); },
+       "aten::ljust(str self, int width, str fillchar=' ') -> str");
+  prim([](S s, int64_t n, S fill) { return padded("rjust", s, n, fill, '>'); },
+       "aten::rjust(str self, int width, str fillchar=' ') -> str");
+  prim([](S s, int64_t n, S fill) { return padded("center", s, n, fill, '^'); },
+       "aten::center(str self, int width, str fillchar=' ') -> str");
+  prim([](S s, int64_t size) { return expanded(s, size); }, "aten::expandtabs(str self, int tabsize=8) -> str");
+  prim([](S s) { return is_title(s); }, "aten::istitle(str self) -> bool");
+  prim([](S s, S by) { return parted(s, by, s.find(by), true); },
+       "aten::partition(str self, str separator) -> (str, str, str)");
+  prim([](S s, S by) { return parted(s, by, s.rfind(by), false); },
+       "aten::rpartition(str self, str separator) -> (str, str, str)");
   prim([](S s, int64_t n) { return spec(Cell(s), "0>" + std::to_string(std::max<int64_t>(n, 0))); },
        "aten::zfill(str self, int width) -> str");
   prim(

@@ -13,21 +13,36 @@ constexpr int kMaxDepth = 1000;
 std::atomic<HostCall> host_call{nullptr};
 std::atomic<PrintTo> print_to{nullptr};
 
+struct KnownError {
+  const char* name;
+  ErrorKind kind;
+};
+constexpr KnownError kKnownErrors[] = {{"IndexError", ErrorKind::Index},
+                                       {"TypeError", ErrorKind::Type},
+                                       {"ValueError", ErrorKind::Value},
+                                       {"NotImplementedError", ErrorKind::NotImplemented},
+                                       {"OverflowError", ErrorKind::Overflow}};
+// The class of Python that an error is caught as, besides RuntimeError; null where there is none.
+const char* class_of(ErrorKind kind) {
+  for (const KnownError& k : kKnownErrors)
+    if (k.kind == kind) return k.name;
+  return nullptr;
+}
+
+constexpr std::string_view kTraced =
+    "The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (most recent call last):";
+// The message of an error with the place that it went through, the outermost first.
+std::string traced(std::string text, const std::string& frame, const std::string& name) {
+  if (text.starts_with(kTraced)) return text.insert(kTraced.size(), frame);
+  return std::string(kTraced) + frame + "\n" + name + ": " + text;
+}
+
 [[noreturn]] void raise(const std::vector<Cell>& in) {
   std::string text = in.empty() || in[0].is_none() ? "" : in[0].str(), name = "RuntimeError";
   if (in.size() > 1 && in[1].is(Cell::Tag::String)) name = in[1].to_string();
   name = name.substr(name.rfind('.') + 1);
-  struct Known {
-    const char* name;
-    ErrorKind kind;
-  };
-  constexpr Known kKnown[] = {{"IndexError", ErrorKind::Index},
-                              {"TypeError", ErrorKind::Type},
-                              {"ValueError", ErrorKind::Value},
-                              {"NotImplementedError", ErrorKind::NotImplemented},
-                              {"OverflowError", ErrorKind::Overflow}};
   ErrorKind kind = ErrorKind::Runtime;
-  for (const Known& k : kKnown)
+  for (const KnownError& k : kKnownErrors)
     if (name == k.name) kind = k.kind;
   throw Raised(kind, name, text);
 }
@@ -253,16 +268,19 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
 
 void Code::rethrow(const Step& at) const {
   const Location& l = at.node->location();
-  std::string where = l ? "\n  File \"" + l.file + "\", line " + std::to_string(l.line) + ", in " + name_ : "";
-  if (l && !l.text.empty())
-    where += "\n    " + l.text + "\n    " + std::string(size_t(std::max(0, l.column)), ' ') + "^ <--- HERE";
+  if (!l) throw;
+  std::string frame = "\n  File \"" + l.file + "\", line " + std::to_string(l.line) + ", in " + name_;
+  if (!l.text.empty())
+    frame += "\n    " + l.text + "\n    " + std::string(size_t(std::max(0, l.column)), ' ') + "^ <--- HERE";
   try {
     throw;
-  } catch (const Raised&) {
-    throw;  // as the program said it
+  } catch (const Raised& e) {
+    throw Raised(e.kind(), e.class_name(), traced(e.what(), frame, e.class_name()));
   } catch (const Error& e) {
-    if (where.empty()) throw;
-    throw Error(e.kind(), e.what() + where);
+    const char* name = class_of(e.kind());
+    std::string text = traced(e.what(), frame, name ? name : "RuntimeError");
+    if (name) throw Raised(e.kind(), name, std::move(text));
+    throw Error(e.kind(), std::move(text));
   }
 }
 

@@ -32,6 +32,7 @@ constexpr KindWords kWords[] = {{TypeKind::Any, "Any", "AnyType"},
                                 {TypeKind::Union, "Union", "UnionType"},
                                 {TypeKind::Future, "Future", "FutureType"},
                                 {TypeKind::Class, "class", "ClassType"},
+                                {TypeKind::Interface, "interface", "InterfaceType"},
                                 {TypeKind::Enum, "enum", "EnumType"},
                                 {TypeKind::Function, "Function", "FunctionType"},
                                 {TypeKind::Variable, "t", "VarType"}};
@@ -91,6 +92,7 @@ std::string Type::str() const {
     case TypeKind::Enum:
       return "Enum<" + name_ + ">";
     case TypeKind::Class:
+    case TypeKind::Interface:
     case TypeKind::Variable:
       return name_;
     default:
@@ -113,6 +115,7 @@ std::string Type::annotation() const {
     case TypeKind::Future:
       return std::string(kWords[int(kind_)].text) + "[" + join(contained_, &Type::annotation) + "]";
     case TypeKind::Class:
+    case TypeKind::Interface:
     case TypeKind::Enum:
     case TypeKind::Variable:
       return name_;
@@ -167,6 +170,8 @@ bool is_subtype(const Type& a, const Type& b) {
       return a.is(TypeKind::List) && equal(*unshaped(a.element()), *unshaped(b.element()));
     case TypeKind::Future:
       return a.is(TypeKind::Future) && is_subtype(*a.element(), *b.element());
+    case TypeKind::Interface:
+      return a.is(TypeKind::Class) ? static_cast<const ClassType&>(a).has_interface(b.name()) : equal(a, b);
     default:
       return equal(a, b);
   }
@@ -265,6 +270,9 @@ TypePtr future_type(TypePtr element) {
 }
 TypePtr function_type(std::string name) {
   return std::make_shared<const Type>(TypeKind::Function, std::vector<TypePtr>{}, std::move(name));
+}
+TypePtr interface_type(std::string qualified_name) {
+  return std::make_shared<const Type>(TypeKind::Interface, std::vector<TypePtr>{}, std::move(qualified_name));
 }
 TypePtr variable_type(std::string name) {
   return std::make_shared<const Type>(TypeKind::Variable, std::vector<TypePtr>{}, std::move(name));

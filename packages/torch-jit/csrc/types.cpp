@@ -110,6 +110,8 @@ void bind_types(py::module_& m) {
       .def("remove_method", [](ClassType& c, const std::string& name) { c.remove_method(name); })
       .def("find_method", [](const ClassType& c, const std::string& name) { return c.find_method(name); })
       .def("methods", &ClassType::methods)
+      .def("add_interface", &ClassType::add_interface)
+      .def("has_interface", &ClassType::has_interface)
       .def("add_constant", [](ClassType& c, const std::string& name, py::handle v) { c.constants[name] = to_cell(v); })
       .def("constants", [](const ClassType& c) {
         py::dict out;
@@ -147,6 +149,7 @@ void bind_types(py::module_& m) {
   m.def("dict_type",
         [](const std::shared_ptr<Type>& k, const std::shared_ptr<Type>& v) { return given(dict_type(k, v)); });
   m.def("union_type", [](const std::vector<std::shared_ptr<Type>>& t) { return given(union_type(taken(t))); });
+  m.def("interface_type", [](const std::string& name) { return given(interface_type(name)); });
   m.def("function_type", [](const std::string& name) { return given(function_type(name)); });
   m.def("tensor_type_of", [](const Tensor& t) { return given(type_of(t)); });
   m.def("unify", [](const std::shared_ptr<Type>& a, const std::shared_ptr<Type>& b) -> py::object {

@@ -34,12 +34,17 @@ class TORCH_PROGRAM_API ClassType final : public Type {
   FunctionPtr find_method(std::string_view name) const noexcept;
   void remove_method(std::string_view name);
 
+  // The interfaces of which it has all methods, by qualified name; the front end says so.
+  void add_interface(std::string name);
+  bool has_interface(std::string_view name) const noexcept;
+
   std::map<std::string, Cell> constants;
 
  private:
   bool is_module_;
   std::vector<ClassAttribute> attributes_;
   std::vector<FunctionPtr> methods_;
+  std::vector<std::string> interfaces_;
 };
 
 class TORCH_PROGRAM_API EnumType final : public Type {

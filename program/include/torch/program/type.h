@@ -36,6 +36,7 @@ enum class TypeKind : uint8_t {
   Union,
   Future,
   Class,
+  Interface,  // methods that classes have: what is of it is an object of a class that says so
   Enum,
   Function,
   Variable,  // t in a schema
@@ -114,6 +115,7 @@ TORCH_PROGRAM_API TypePtr dict_type(TypePtr key, TypePtr value);
 TORCH_PROGRAM_API TypePtr union_type(std::vector<TypePtr> members);
 TORCH_PROGRAM_API TypePtr future_type(TypePtr element);
 TORCH_PROGRAM_API TypePtr function_type(std::string name);
+TORCH_PROGRAM_API TypePtr interface_type(std::string qualified_name);
 TORCH_PROGRAM_API TypePtr variable_type(std::string name);
 // The type without what is known of particular tensors.
 TORCH_PROGRAM_API TypePtr unshaped(const TypePtr& t);

@@ -63,6 +63,7 @@ __all__ = [
     "FutureType",
     "Graph",
     "IntType",
+    "InterfaceType",
     "ListType",
     "Node",
     "NoneType",
@@ -220,6 +221,13 @@ class UnionType(metaclass=_Kind):
 
     def __new__(cls, members):
         return _native.union_type(list(members))
+
+
+class InterfaceType(metaclass=_Kind):
+    """Methods that objects have, whichever their class: ``InterfaceType("__torch__.Layer")``."""
+
+    def __new__(cls, qualified_name):
+        return _native.interface_type(qualified_name)
 
 
 class FutureType(metaclass=_Kind):

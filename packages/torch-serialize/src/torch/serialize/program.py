@@ -25,17 +25,18 @@ __all__ = ["Instance", "Program", "Tagged", "read_program", "write_program"]
 
 class Instance:
     """An object of a class of the archive: ``type_name`` is its qualified name, ``attributes`` what it holds, ``args`` what
-    it was called with: the value of an enum's member."""
+    it was called with: the value of an enum's member.  What a ``__getstate__`` of its own gave is its ``state``."""
 
     type_name = ""
     takes_bare_argument = True  # PyTorch calls enums with a value that is in no tuple
 
     def __new__(cls, *args, **kwargs):
         self = super().__new__(cls)
-        self.args, self.attributes = args, {}
+        self.args, self.attributes, self.state = args, {}, None
         return self
 
     def __setstate__(self, state):
+        self.state = state
         if isinstance(state, dict):
             self.attributes = state
 
@@ -155,7 +156,12 @@ class _ProgramAdapter(TorchAdapter):
                 pickler.save(obj.args[0])
                 pickler.write(b"R" + pickler.memoize(obj))
                 return True
-            pickler.write(b")\x81" + pickler.memoize(obj) + b"}(")
+            pickler.write(b")\x81" + pickler.memoize(obj))
+            if obj.state is not None:
+                pickler.save(obj.state)
+                pickler.write(b"b")
+                return True
+            pickler.write(b"}(")
             for name, value in obj.attributes.items():
                 pickler.write(pickler.text(name))
                 pickler.save(value)

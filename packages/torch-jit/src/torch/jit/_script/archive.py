@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .. import _ir as ir
+from .compiler import compiler
 from .hooks import of_type
 from .literals import literal
 from .printer import Printer
@@ -25,9 +26,9 @@ class Writer:
             self._queue(what.qualified_name, what)
             return
         kind = what.kind()
-        for each in what.containedTypes() if kind not in ("ClassType", "EnumType") else ():
+        for each in what.containedTypes() if kind not in ("ClassType", "InterfaceType", "EnumType") else ():
             self.note(each)
-        if kind in ("ClassType", "EnumType") or (kind == "TupleType" and what.field_names()):
+        if kind in ("ClassType", "InterfaceType", "EnumType") or (kind == "TupleType" and what.field_names()):
             self._queue(what.qualified_name(), what)
 
     def _queue(self, name, what):
@@ -61,7 +62,14 @@ class Writer:
         if kind == "EnumType":
             members = type.enum_names_values()
             return f"class {name}(Enum):\n" + "".join(f"  {n} = {literal(v)}\n" for n, v in members)
-        return self._class(type, name)
+        return self._interface(type, name) if kind == "InterfaceType" else self._class(type, name)
+
+    def _interface(self, type, name):
+        text = f"class {name}(Interface):\n"
+        for each in compiler.interfaces[type.qualified_name()].values():
+            takes = "".join(f", {p.name}: {self._note(p.type)}" for p in each.parameters)
+            text += f"  def {each.name}(self{takes}) -> {self._note(each.returns)}:\n    pass\n"
+        return text
 
     def _note(self, type):
         self.note(type)

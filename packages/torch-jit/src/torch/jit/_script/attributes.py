@@ -103,6 +103,13 @@ class Attributes:
             return Bound(owner, name)
         if kind == "ClassType":
             return self.object_attribute(owner, name)
+        if kind == "InterfaceType":
+            declared = self.compiler.interfaces[owner.type().qualified_name()]
+            if name not in declared:
+                raise self.error(
+                    f"'{owner.type()}' object has no attribute or method {name!r}", nearest(name, declared)
+                )
+            return Bound(owner, name)
         if kind == "EnumType":
             if name not in ("name", "value"):
                 raise self.error(

@@ -141,7 +141,7 @@ class Builder:
         if isinstance(item, ir.Value):
             return self.checked(item, expected)
         if isinstance(item, Self):
-            return item.value
+            return self.checked(item.value, expected)
         if isinstance(item, TupleOf):
             return self._tuple(item, expected)
         if isinstance(item, Static):
@@ -155,7 +155,12 @@ class Builder:
         return isinstance(item, (ir.Value, TupleOf, Static))
 
     def checked(self, value, expected):
-        if expected is None or value.type().isSubtypeOf(expected):
+        if expected is None:
+            return value
+        interface = types.interface_in(expected)
+        if interface is not None and value.type().kind() == "ClassType":
+            self.known(types.conform, value.type(), interface, self.compiler)
+        if value.type().isSubtypeOf(expected):
             return value
         if value in self.empties and expected.kind() in ("ListType", "DictType"):
             self.empties.discard(value)
@@ -172,7 +177,14 @@ class Builder:
             if not value.uses():
                 value.node().destroy()
             return made
+        if value.type() == types.NUMBER and inner in (types.INT, types.FLOAT, types.COMPLEX):
+            return self.number_of(value, inner)
         raise self.error(f"Expected a value of type '{expected}' but got one of type '{value.type()}'")
+
+    def number_of(self, value, wanted):
+        """A number, or a tensor of one, as a number of the kind that is asked for; as it is where another kind is."""
+        word = {"IntType": "Int", "FloatType": "Float", "ComplexType": "Complex"}.get(wanted.kind())
+        return value if word is None else self.op(word, value)
 
     def warn(self, message):
         warnings.warn(f"{message}\n{self.place}", ScriptWarning, stacklevel=2)

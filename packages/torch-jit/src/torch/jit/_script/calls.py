@@ -100,7 +100,7 @@ class Calls:
                 return self.call_module(target, args, kwargs)
             return self.method(target.value, "__call__", args, kwargs)
         if isinstance(target, ir.Value):
-            if target.type().kind() == "ClassType":
+            if target.type().kind() in ("ClassType", "InterfaceType"):
                 return self.method(target, "__call__", args, kwargs)
             raise self.error(f"cannot call a value of type {target.type()}")
         raise self.error(f"cannot call a value: {self.describe(target)}")
@@ -110,6 +110,7 @@ class Calls:
             return self._local(fn, args, kwargs)
         handler = library.function(fn)
         if handler is not None:
+            self._fits(handler, fn, args, kwargs)
             result = handler(self, *args, **kwargs)
             return Static(None) if result is None else result
         program = getattr(fn, "_script_function", None)
@@ -133,6 +134,13 @@ class Calls:
             f"{self.describe(Static(fn))} is currently not supported in TorchScript",
             "mark a Python function with @torch.jit.ignore to call it as it is",
         )
+
+    def _fits(self, handler, fn, args, kwargs):
+        """ScriptError for arguments that what stands for a function does not take."""
+        try:
+            inspect.signature(handler).bind(self, *args, **kwargs)
+        except TypeError as error:
+            raise self.error(f"{getattr(fn, '__name__', fn)}(): {error}") from None
 
     def _folded(self, fn, args, kwargs, otherwise=None):
         """The result for what is known; an error is that of the call when it is reached, where there is another way to it."""
@@ -352,6 +360,8 @@ class Calls:
         kind = value.type().kind()
         if kind == "ClassType":
             return self.call_object(value, name, args, kwargs)
+        if kind == "InterfaceType":
+            return self.call_interface(value, name, args, kwargs)
         if kind == "OptionalType":
             raise self.error(
                 f"the value is of type {value.type()} and may be None, which has no {name}",

@@ -9,7 +9,7 @@ import inspect
 from .. import _ir as ir
 from . import types
 from .compiler import compiler, declared_result, without_self
-from .errors import NotSupportedError, ScriptError
+from .errors import NoFactoryError, NotSupportedError, ScriptError
 from .source import Source, source_of
 
 __all__ = ["ClassConcrete", "compile_class"]
@@ -111,10 +111,12 @@ def _generated(cls, name):
     fn = inspect.getattr_static(cls, name, None)
     if not inspect.isfunction(fn) or fn.__code__.co_filename != "<string>":  # written by hand, or not there
         return None
-    fields = dataclasses.fields(cls)
+    fields = [each for each in dataclasses.fields(cls) if name == "__init__" or each.compare]
     if name == "__init__":
         if any(each.default_factory is not dataclasses.MISSING for each in fields):
-            raise NotSupportedError(f"{cls.__name__}: default_factory is not part of the script language")
+            raise NoFactoryError(
+                f"{cls.__name__}: Default factory initializers are not supported in TorchScript dataclasses"
+            )
         params = ", ".join(
             each.name + ("" if each.default is dataclasses.MISSING else f"={each.default!r}") for each in fields
         )

@@ -82,7 +82,10 @@ class Program:
         values = []
         for each in self.parameters:
             try:
-                values.append(emitter.value(items[each.name], each.type))
+                item = items[each.name]
+                if isinstance(item, ir.Value) and item.type() == types.TENSOR:
+                    item = emitter.number_of(item, each.type)
+                values.append(emitter.value(item, each.type))
             except ScriptError as error:
                 error.message = f"{self.name}(): {about(error.message, each.name)}"
                 raise
@@ -106,6 +109,7 @@ class Compiler:
         self.programs = {}
         self.running = []
         self.concretes = {}  # qualified name of a class -> the description of its modules
+        self.interfaces = {}  # qualified name of an interface -> its methods by name, declared
         self.names, self.mangled = set(), 0
         self.uses_grad_mode = False
 
@@ -260,8 +264,6 @@ class Compiler:
         name = parameter.name
         if name in comments:
             return comments[name]
-        if getattr(parameter.annotation, "__torch_script_interface__", False) and name in given:
-            return given[name]  # compiled for each class that comes
         if parameter.annotation is not parameter.empty:
             try:
                 found = types.from_annotation(parameter.annotation, source)

@@ -113,6 +113,10 @@ def _describe(module, memo):
         wanted = _annotation(type(module), name)
         _slot(concrete, name, wanted or (types.NONE if value is None else types.TENSOR), "buffer")
     for name, child in module._modules.items():
+        declared = _annotation(type(module), name)
+        if isinstance(declared, ir.Type) and types.interface_in(declared) is not None:
+            _slot(concrete, name, declared, "interface")
+            continue
         concrete.children[name] = None if child is None else describe(child, memo)
     library = is_library(type(module))
     ignored = set(getattr(module, "__jit_ignored_attributes__", ()))

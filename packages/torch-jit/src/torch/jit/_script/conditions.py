@@ -126,7 +126,7 @@ class Conditions:
         if isinstance(item, ir.Value) and isinstance(other, ir.Value):
             if item is other or item == other:
                 return Static(True)
-            if item.type() in (types.BOOL, types.INT) and item.type() == other.type():
+            if item.type() in (types.BOOL, types.INT, types.STR) and item.type() == other.type():
                 return self.op("eq", item, other)
             if item.type().kind() == "EnumType" and item.type() == other.type():
                 return self.compare_enums("eq", item, other)

@@ -5,7 +5,9 @@ from __future__ import annotations
 import torch
 
 from .. import _ir as ir
+from .._errors import raised
 from . import types
+from .interfaces import conform
 
 __all__ = ["Converter", "to_object"]
 
@@ -24,11 +26,15 @@ class Converter:
         return cls(program, classes) if classes or keywords or program.uses_grad_mode else None
 
     def call(self, run, args, kwargs):
-        bound = self.program.signature.bind(*args, **kwargs)
+        try:
+            bound = self.program.signature.bind(*args, **kwargs)
+        except TypeError as error:  # as C++ has it, where no converter is needed
+            raise raised("TypeError")(f"{self.program.name}(): {error}") from None
         bound.apply_defaults()
         values = list(bound.arguments.values())
         for i in self.classes:
             values[i] = to_object(values[i])
+            as_interface(values[i], self.program.parameters[i].type)
         if not self.program.uses_grad_mode:
             return run(*values)
         before = torch.is_grad_enabled()
@@ -39,7 +45,19 @@ class Converter:
 
 
 def _has_class(type):
-    return type.kind() == "ClassType" or any(_has_class(each) for each in type.containedTypes())
+    return type.kind() in ("ClassType", "InterfaceType") or any(_has_class(each) for each in type.containedTypes())
+
+
+def as_interface(value, type):
+    """See to it that an object fits the interface that it is to be a value of, alone or in a list."""
+    if type.kind() == "ListType":
+        for each in value:
+            as_interface(each, type.getElementType())
+        return
+    interface = types.interface_in(type)
+    object = getattr(value, "_c", value)
+    if interface is not None and isinstance(object, ir.Object):
+        conform(object._type(), interface)
 
 
 def to_object(value):

@@ -7,7 +7,7 @@ import ast
 from .. import _ir as ir
 from . import types
 from .errors import NotSupportedError
-from .values import Items, Static, TupleOf
+from .values import Items, Self, Static, TupleOf
 
 #: elements of the lists of tolist, by the numbers that prim::tolist knows them by
 _ELEMENTS = (types.INT, types.FLOAT, types.BOOL, types.COMPLEX)
@@ -69,6 +69,10 @@ class Displays:
             owner = self.visit(node.func.value)
             if isinstance(owner, ir.Value) and owner.type() == types.TENSOR and not node.args:
                 return self._tolist(owner, wanted)
+        if isinstance(node, ast.Subscript) and kind == "InterfaceType":
+            owner, index = self.visit(node.value), self.visit(node.slice)
+            if isinstance(owner, Self) and owner.concrete.is_module and not isinstance(index, Static):
+                return self.child_of(owner, index, inner)
         if isinstance(node, ast.Tuple) and kind == "TupleType" and len(node.elts) == len(inner.containedTypes()):
             return TupleOf([self.typed(each, want) for each, want in zip(node.elts, inner.containedTypes())])
         if isinstance(node, ast.IfExp) and wanted.kind() in ("AnyType", "OptionalType", "UnionType"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-__all__ = ["FrontendError", "NotSupportedError", "ScriptError", "Where", "nearest"]
+__all__ = ["FrontendError", "NoFactoryError", "NotSupportedError", "ScriptError", "Where", "nearest"]
 
 
 class Where:
@@ -48,6 +48,10 @@ class ScriptError(RuntimeError):
 
 class NotSupportedError(ScriptError, FrontendError):
     """Python that the script language lacks."""
+
+
+class NoFactoryError(NotSupportedError, NotImplementedError):
+    """A field of a dataclass that a function makes anew each time."""
 
 
 def nearest(name, names):

@@ -58,6 +58,8 @@ class Expressions:
     def visit_Constant(self, node):
         if node.value is Ellipsis or isinstance(node.value, bytes):
             raise self.error(f"{node.value!r} cannot be used as a value")
+        if type(node.value) is int and not -(2**63) <= node.value < 2**63:
+            raise self.error("Integral constant out of range (must fit in a signed 64 bit integer)")
         return Static(node.value)
 
     def visit_Name(self, node):

@@ -376,7 +376,9 @@ def chr_(emitter, item):
 
 
 @handles(print)
-def print_(emitter, *items):
+def print_(emitter, *items, **kwargs):
+    if kwargs:
+        raise emitter.error("print doesn't accept any keyword arguments")
     emitter.node("prim::Print", [emitter.value(each) for each in items])
 
 

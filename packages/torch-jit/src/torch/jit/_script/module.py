@@ -11,7 +11,7 @@ from .. import _ir as ir
 from .calls import modifier
 from .compiler import compiler, loaded
 from .concrete import Concrete, describe
-from .convert import Converter, to_object
+from .convert import Converter, as_interface, to_object
 from .errors import ScriptError
 from .hooks import Attached, of_type, programs
 
@@ -26,8 +26,15 @@ class Slots(dict):
         self.object, self.unwrap = object, unwrap
 
     def __setitem__(self, name, value):
-        if self.object._type().attribute_type(name) is not None:
-            self.object.setattr(name, value if self.unwrap is None or value is None else self.unwrap(value))
+        wanted = self.object._type().attribute_type(name)
+        if wanted is not None:
+            if value is not None:
+                as_interface(value, wanted)
+                value_of = value if self.unwrap is None else self.unwrap(value)
+            try:
+                self.object.setattr(name, None if value is None else value_of)
+            except TypeError as error:
+                raise RuntimeError(str(error)) from None
         super().__setitem__(name, value)
 
     def update(self, *others, **more):
@@ -346,11 +353,22 @@ class RecursiveScriptModule(ScriptModule):
                 made.setattr(name, children[name]._c)
             else:
                 made.setattr(name, one(self._c.getattr(name), memo))
+        if state_method(self._c._type()) is not None:
+            made.call("__setstate__", one(self._c.call("__getstate__"), memo))
         module = memo[id(self)] = type(self)(made, children, self._python, self.original_name)
         return module
 
     def __reduce_ex__(self, protocol):
         raise RuntimeError(f"{self.original_name} is compiled and cannot be pickled: write it with torch.jit.save")
+
+
+def state_method(cls):
+    """The ``__getstate__`` of a class that has its own way to be saved, or None."""
+    concrete = compiler.concrete_of(cls)
+    if concrete is not None and not concrete.is_module:
+        for name in ("__getstate__", "__setstate__"):
+            concrete.method(name)
+    return cls.find_method("__getstate__") and cls.find_method("__setstate__") and cls.find_method("__getstate__")
 
 
 def written(cls):
@@ -364,6 +382,15 @@ def written(cls):
     return sorted(found)
 
 
+def child_of(object, name, type):
+    """The object of a module that another one holds under a name, or None where that is no module."""
+    if type.kind() not in ("ClassType", "InterfaceType"):
+        return None
+    child = object.getattr(name)
+    child = getattr(child, "_c", child)
+    return child if isinstance(child, ir.Object) and child._type().is_module() else None
+
+
 def of_object(object, known=None):
     """The compiled module of a program's object, and those below it."""
     known = {} if known is None else known
@@ -371,9 +398,9 @@ def of_object(object, known=None):
     if found is None:
         children = {}
         for name, of, *_ in object._type().attributes():
-            if of.kind() == "ClassType" and of.is_module():
-                child = object.getattr(name)
-                children[name] = of_object(child if isinstance(child, ir.Object) else child._c, known)
+            child = child_of(object, name, of)
+            if child is not None:
+                children[name] = of_object(child, known)
         found = known[object] = RecursiveScriptModule(object, children)
     return found
 
@@ -416,8 +443,12 @@ def wrap(module, memo):
     children = {}
     for name, child in module._modules.items():
         children[name] = None if child is None else wrap(child, memo)
+        if child is not None and concrete.kinds.get(name) == "interface":
+            as_interface(children[name], concrete.slots[name])
         made.setattr(name, None if child is None else children[name]._c)
     for name, type in concrete.slots.items():
+        if concrete.kinds[name] == "interface":
+            continue
         value = module.__dict__[name] if name in module.__dict__ else getattr(module, name)
         value = value.value if isinstance(value, torch.jit.Attribute) else value
         try:

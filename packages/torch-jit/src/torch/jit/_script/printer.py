@@ -291,7 +291,7 @@ class Printer:
 
     def write_ListConstruct(self, node, args):
         kind = node.output().type()
-        if not args or kind.getElementType().kind() in ("OptionalType", "UnionType"):
+        if not args or kind.getElementType().kind() in ("OptionalType", "UnionType", "InterfaceType"):
             return f"annotate({self.annotation(kind)}, [{', '.join(args)}])"
         return f"[{', '.join(args)}]"
 

@@ -133,6 +133,9 @@ class Code:
             values = [(each.targets[0].id, _constant(each.value)) for each in node.body if isinstance(each, ast.Assign)]
             self.enums[name], self.found[name] = types.enum_named(name, values)
             return
+        if base in ("Interface", "ModuleInterface"):
+            self.found[name] = self._interface(name, node, source)
+            return
         made = self.found[name] = ir.ClassType(name, base == "Module")
         listed = {}
         for each in node.body:
@@ -153,6 +156,17 @@ class Code:
         self.methods[name] = {
             each.name: {"tree": each, "source": source} for each in node.body if isinstance(each, ast.FunctionDef)
         }
+
+    def _interface(self, name, node, source):
+        made, methods = ir.InterfaceType(name), {}
+        self.found[name], self.compiler.interfaces[name] = made, methods
+        for each in node.body:
+            if isinstance(each, ast.FunctionDef):
+                parameters, signature = self._declared(each)
+                returns = types.TENSOR if each.returns is None else self.type_of(each.returns)
+                rest = signature.replace(parameters=list(signature.parameters.values())[1:])
+                methods[each.name] = Program(each.name, None, parameters[1:], returns, rest)
+        return made
 
     def type_of(self, node):
         """The type that the tree of an annotation says."""
@@ -204,6 +218,15 @@ class Code:
     def compile(self, name, source, store, key):
         """Compile a function of the text; ``store[key]`` gets the program at once, for those that call themselves."""
         node = source.tree
+        parameters, signature = self._declared(node)
+        returns = self.type_of(node.returns) if node.returns is not None else None
+        try:
+            return self.compiler.compile(source, signature, parameters, returns, name, (store, key))
+        except RecursionError:
+            raise ScriptError(f"{name} is nested too deep") from None
+
+    def _declared(self, node):
+        """Parameters and signature of a definition."""
         arguments = all_arguments(node)
         given = node.args.defaults
         defaults = [inspect.Parameter.empty] * (len(node.args.args) - len(given)) + [
@@ -215,16 +238,11 @@ class Code:
         ]
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         try:
-            signature = inspect.Signature(
+            return parameters, inspect.Signature(
                 [inspect.Parameter(each.name, kind, default=each.default) for each in parameters]
             )
         except ValueError as error:
-            raise ScriptError(f"{name}: {error}") from None
-        returns = self.type_of(node.returns) if node.returns is not None else None
-        try:
-            return self.compiler.compile(source, signature, parameters, returns, name, (store, key))
-        except RecursionError:
-            raise ScriptError(f"{name} is nested too deep") from None
+            raise ScriptError(f"{node.name}: {error}") from None
 
     def _default(self, node):
         try:

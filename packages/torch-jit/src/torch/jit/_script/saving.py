@@ -15,7 +15,8 @@ from . import hooks
 from .archive import Writer
 from .errors import ScriptError
 from .function import ScriptFunction
-from .module import RecursiveScriptModule, ScriptModule
+from .interfaces import conform
+from .module import RecursiveScriptModule, ScriptModule, child_of, state_method
 from .printer import Printer
 from .reader import Code
 from .unit import program_of
@@ -78,6 +79,11 @@ class _Saver:
             cls = object._type()
             self.writer.note(cls)
             found = self.known[object] = self.instance(cls.qualified_name())
+            getter = state_method(cls)
+            if getter is not None:
+                returns = next(iter(getter.graph.outputs())).type()
+                found.state = self.stored(object.call("__getstate__"), returns)
+                return found
             for name, of, *_ in cls.attributes():
                 found.attributes[name] = self.stored(object.getattr(name), of)
         return found
@@ -153,6 +159,10 @@ class _Loader:
         if cls.kind() == "EnumType":
             return self.code.enums[instance.type_name](instance.args[0])
         made = self.known[id(instance)] = ir.Object(cls)
+        setter = self.code.method(cls, "__setstate__")
+        if setter is not None:
+            made.call("__setstate__", self.value(instance.state, setter.parameters[0].type))
+            return made
         for name, of, *_ in cls.attributes():
             if name in instance.attributes:
                 made.setattr(name, self.value(instance.attributes[name], of))
@@ -168,7 +178,12 @@ class _Loader:
             return {key: self.value(each, type.containedTypes()[1]) for key, each in value.items()}
         if kind == "TupleType" and isinstance(value, tuple):
             return tuple(self.value(each, inner) for each, inner in zip(value, type.containedTypes()))
-        return self.object(value) if isinstance(value, _container().Instance) else value
+        if not isinstance(value, _container().Instance):
+            return value
+        made = self.object(value)
+        if kind == "InterfaceType":
+            conform(made._type(), type, self.code.compiler)
+        return made
 
     def module(self, object, known):
         """The compiled module of an object, and those below it."""
@@ -177,8 +192,9 @@ class _Loader:
             cls = object._type()
             children = {}
             for name, of, *_ in cls.attributes():
-                if of.kind() == "ClassType" and of.is_module():
-                    children[name] = self.module(_object(object.getattr(name)), known)
+                child = child_of(object, name, of)
+                if child is not None:
+                    children[name] = self.module(child, known)
             self.code.compile_all(cls)
             hooks.loaded(self.code, cls)
             found = known[object] = RecursiveScriptModule(object, children)

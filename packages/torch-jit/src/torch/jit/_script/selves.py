@@ -106,6 +106,19 @@ class Selves:
             return [self.self_attribute(owner, str(i)) for i in range(len(python))]
         return None
 
+    def child_of(self, owner, index, interface):
+        """``self.layers[i]`` with a number or key that is known at run time, as a value of an interface."""
+        python = owner.concrete.python
+        names = list(python._modules)
+        values = [self.value(self.self_attribute(owner, name), interface) for name in names]
+        if isinstance(python, torch.nn.ModuleDict):
+            kind = ir.DictType(types.STR, interface)
+            pairs = [each for name, value in zip(names, values) for each in (self.constant(name), value)]
+            whole = self.node("prim::DictConstruct", pairs, [kind]).output()
+        else:
+            whole = self.list_of(values, ir.ListType(interface))
+        return self.op("__getitem__", whole, self.value(index))
+
     def child(self, owner, index):
         """``self.layers[i]``."""
         python = owner.concrete.python
@@ -228,6 +241,18 @@ class Selves:
         values = program.bind(self, args, kwargs)
         made = self.node("prim::CallMethod", [value, *values], [program.returns])
         made.s_("name", program.function.name)
+        return self._unpacked(made.output())
+
+    def call_interface(self, value, name, args, kwargs):
+        """Call a method of a value whose type is an interface: that of its own class, found when it runs."""
+        declared = self.compiler.interfaces[value.type().qualified_name()]
+        if name == "__call__" and name not in declared:
+            name = "forward"
+        if name not in declared:
+            raise self.error(f"'{value.type()}' object has no attribute or method {name!r}", nearest(name, declared))
+        program = declared[name]
+        made = self.node("prim::CallMethod", [value, *program.bind(self, args, kwargs)], [program.returns])
+        made.s_("name", name)
         return self._unpacked(made.output())
 
     def construct(self, cls, args, kwargs):

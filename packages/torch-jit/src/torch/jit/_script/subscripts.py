@@ -210,9 +210,6 @@ class Subscripts:
         return FALLS
 
     def do_AnnAssign(self, node):
-        if getattr(self.resolve(node.annotation), "__torch_script_interface__", False) and node.value is not None:
-            self.assign(node.target, self.visit(node.value))
-            return FALLS
         text = ast.unparse(node.annotation)
         wanted = self.known(types.from_annotation, text, self.function.source)
         if node.value is None:

@@ -36,8 +36,12 @@ _PLAIN = {
     torch.memory_format: INT,
 }
 
+#: names that an annotation may use without an import
+_NAMED = {"Tensor": torch.Tensor, "number": NUMBER, "Future": torch.jit.Future}
+
 _classes = {}  # Python class -> type, for named tuples, enums and script classes
 compile_class = None  # set by classes.py: a Python class to the type of its compiled form
+compile_interface = conform = None  # set by interfaces.py
 
 
 def is_none(type):
@@ -46,6 +50,12 @@ def is_none(type):
 
 def is_optional(type):
     return type.kind() == "OptionalType"
+
+
+def interface_in(type):
+    """The interface that values of a type are of, or None."""
+    type = type.getElementType() if is_optional(type) else type
+    return type if type.kind() == "InterfaceType" else None
 
 
 def is_named_tuple(cls):
@@ -60,7 +70,7 @@ def from_annotation(annotation, source=None):
     >>> from_annotation(List[int])
     List[int]
     """
-    if isinstance(annotation, str):
+    while isinstance(annotation, str):
         annotation = _evaluate(annotation, source)
     if isinstance(annotation, ir.Type):
         return annotation
@@ -88,6 +98,11 @@ def from_annotation(annotation, source=None):
 
 
 def _generic(annotation, origin, inner, source):
+    if origin in (list, dict) and not inner:
+        word, example = ("List", "List[int]") if origin is list else ("Dict", "Dict[int, int]")
+        raise ScriptError(
+            f"Attempted to use {word} without a contained type. Please add a contained type, e.g. {example}"
+        )
     if origin is list or getattr(origin, "__name__", "") in ("Sequence", "Iterable"):
         return ir.ListType(from_annotation(inner[0], source))
     if origin is dict:
@@ -144,8 +159,8 @@ def _evaluate(text, source):
         def __missing__(self, name):
             if source is not None and (found := source.lookup(name, None)) is not None:
                 return found
-            if name == "Tensor":
-                return torch.Tensor
+            if name in _NAMED:
+                return _NAMED[name]
             if hasattr(typing, name):
                 return getattr(typing, name)
             raise NameError(name)
@@ -159,6 +174,8 @@ def _evaluate(text, source):
 def _class(cls, source=None):
     if cls in _classes:
         return _classes[cls]
+    if "__torch_script_interface__" in cls.__dict__:
+        return compile_interface(cls)
     if is_named_tuple(cls):
         made = named_tuple(cls, source)
     elif issubclass(cls, enum.Enum):

@@ -49,7 +49,11 @@ def functions_of(text, names=None):
     written = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     space.update((name, names[name]) for name in written.intersection(names or ()))
     space["__name__"] = "torch_jit_text"
-    code = compile(tree, file, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True)
+    try:
+        code = compile(tree, file, "exec", flags=__future__.annotations.compiler_flag, dont_inherit=True)
+    except SyntaxError as error:
+        line = (error.text or "").rstrip()
+        raise ScriptError(f"SyntaxError: {error.msg}, in line {error.lineno}: {line.strip()}") from None
     exec(code, space)  # definitions only; their defaults are the caller's own text
     return {node.name: space[node.name] for node in tree.body}
 

@@ -119,8 +119,9 @@ def _resize(x, dim, out, scale, kind, align_corners, antialias, image):
 
 
 def _for(x, table, *key):
-    """The table on the device of ``x``; of tensors of a class it is made anew, as the class may make it."""
-    found = (table if type(x) is torch.Tensor else table.__wrapped__)(*key)
+    """The table on the device of ``x``; of tensors of a class it is made anew, as the class may make it, and so that each
+    trace records the same."""
+    found = (table if type(x) is torch.Tensor and not torch.jit.is_tracing() else table.__wrapped__)(*key)
     return found if x.is_cpu else [t.to(x.device) for t in found]
 
 
