@@ -51,7 +51,8 @@ def build(out: Path) -> None:
     shutil.rmtree(source, ignore_errors=True)
     (source / "_static").mkdir(parents=True)
     shutil.copy(HERE / "site.css", source / "_static")
-    shutil.copy(HERE / "conf.py", source)
+    for name in ("conf.py", "search.js"):
+        shutil.copy(HERE / name, source)
 
     names = pages()
     scripts = sorted((DOCS / "tutorials").glob("*.py"))

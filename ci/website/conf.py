@@ -30,6 +30,7 @@ exclude_patterns = ["_files"]
 html_theme = "furo"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = "search.js"
 html_show_sphinx = False
 html_copy_source = False
 html_show_sourcelink = False
