@@ -93,6 +93,30 @@ def test_one_cycle_rises_and_falls():
         rates(lambda o: S.OneCycleLR(o, 1.0, total_steps=2), 5)
 
 
+def test_one_cycle_goes_on_from_the_state_that_pytorch_writes():
+    phases = [  # of OneCycleLR(optimizer, 1.0, total_steps=10, anneal_strategy="linear"), as PyTorch 2.13 saves it
+        (2.0, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
+        (9, "max_lr", "min_lr", "base_momentum", "max_momentum"),
+    ]
+    names = "end_step", "start_lr", "end_lr", "start_momentum", "end_momentum"
+    state = {
+        "total_steps": 10,
+        "_schedule_phases": [dict(zip(names, phase, strict=True)) for phase in phases],
+        "_anneal_func_type": "linear",
+        "cycle_momentum": True,
+        "last_epoch": 0,
+        "_step_count": 1,
+    }
+    own = S.OneCycleLR(sgd(), 1.0, total_steps=10, anneal_strategy="linear").state_dict()
+    assert {name: own[name] for name in state} == state
+    optimizer = sgd()
+    scheduler = S.OneCycleLR(optimizer, 1.0, total_steps=100)  # cosine, ten times as long
+    scheduler.load_state_dict(state)
+    optimizer.step()
+    scheduler.step()
+    assert optimizer.param_groups[0]["lr"] == pytest.approx((0.04 + 1.0) / 2)
+
+
 def test_cyclic_momentum_moves_the_other_way():
     optimizer = optim.Adam([torch.zeros(1, requires_grad=True)], betas=(0.5, 0.999))
     scheduler = S.CyclicLR(optimizer, 0.1, 0.9, 2)

@@ -164,19 +164,22 @@ class OneCycleLR(LRScheduler):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
             raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
-        self.anneal_strategy = anneal_strategy
+        # Names and form are those of PyTorch's state_dict, so that either goes on from the other's.
+        self._anneal_func_type = anneal_strategy
         rise = float(pct_start * self.total_steps)
         if three_phase:
-            self.phases = [
+            phases = [
                 (rise - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
                 (2 * rise - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
                 (self.total_steps - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
             ]
         else:
-            self.phases = [
+            phases = [
                 (rise - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum"),
                 (self.total_steps - 1, "max_lr", "min_lr", "base_momentum", "max_momentum"),
             ]
+        names = "end_step", "start_lr", "end_lr", "start_momentum", "end_momentum"
+        self._schedule_phases = [dict(zip(names, phase, strict=True)) for phase in phases]
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self._key = _momentum_key(optimizer)
@@ -198,10 +201,12 @@ class OneCycleLR(LRScheduler):
         n = self.last_epoch
         if n > self.total_steps:
             raise ValueError(f"Tried to step {n} times. The specified number of total steps is {self.total_steps}")
-        between = _cosine if self.anneal_strategy == "cos" else _line
-        i = next((i for i, phase in enumerate(self.phases) if n <= phase[0]), len(self.phases) - 1)
-        end, lr_from, lr_to, momentum_from, momentum_to = self.phases[i]
-        start = self.phases[i - 1][0] if i else 0.0
+        between = _cosine if self._anneal_func_type == "cos" else _line
+        phases = self._schedule_phases
+        i = next((i for i, phase in enumerate(phases) if n <= phase["end_step"]), len(phases) - 1)
+        end, lr_from, lr_to = (phases[i][name] for name in ("end_step", "start_lr", "end_lr"))
+        momentum_from, momentum_to = phases[i]["start_momentum"], phases[i]["end_momentum"]
+        start = phases[i - 1]["end_step"] if i else 0.0
         t = (n - start) / (end - start)
         rates = []
         for group in self.optimizer.param_groups:
