@@ -43,6 +43,36 @@ bool has_parameter(const Schema& s, std::string_view name) {
 
 }  // namespace
 
+namespace {
+
+// The loop as a device is told of it.
+ChainCall as_chain_call(const TileCall& c) {
+  ChainCall made{.formula = c.outputs == 1 && c.inputs <= ChainCall::kInputs ? formula_of(c.loop) : 0,
+                 .compute = c.types[c.outputs],
+                 .gives = c.types[0],
+                 .inputs = c.inputs,
+                 .made = c.values[0],
+                 .scalars = c.scalars.data(),
+                 .scalar_bytes = int(c.scalars.size())};
+  if (made.formula) std::copy_n(c.values + 1, c.inputs, made.values);
+  return made;
+}
+double as_double(const TileValue& v) {
+  double number = 0;
+  visit_dtype(v.type, [&](auto zero) {
+    using T = decltype(zero);
+    T value;
+    std::memcpy(&value, v.number, sizeof value);
+    if constexpr (std::is_arithmetic_v<T>)
+      number = double(value);
+    else if constexpr (!std::is_same_v<T, Complex64> && !std::is_same_v<T, Complex128>)
+      number = double(float(value));
+  });
+  return number;
+}
+
+}  // namespace
+
 std::optional<Observed> Grouping::look_at(int index) {
   const RegionCall& call = text_.calls[size_t(index)];
   const Attr& attr = call.row->attr;
@@ -69,6 +99,8 @@ std::optional<Observed> Grouping::look_at(int index) {
   if (!seen) return {};
   for (size_t i = 0; i < call.results.size(); ++i)
     if (seen->values[size_t(seen->results[i])].type != tensor(call.results[i]).dtype()) return {};
+  const auto is_taken = [&](const TileCall& c) { return takes_in_chain(device_of(index), as_chain_call(c)); };
+  if (!is_on_cpu(index) && !std::all_of(seen->calls.begin(), seen->calls.end(), is_taken)) return {};
   return seen;
 }
 
@@ -91,7 +123,7 @@ size_t Grouping::operands(const std::vector<int>& calls) const {
 bool Grouping::takes(const Item& item, int call) const {
   if (!item.is_group || item.loops + observed_.at(call).calls.size() > kMaxLoops) return false;
   const auto size_of = [&](int c) { return tensor(text_.calls[size_t(c)].results[0]).sizes(); };
-  if (size_of(item.calls[0]) != size_of(call)) return false;
+  if (size_of(item.calls[0]) != size_of(call) || device_of(item.calls[0]) != device_of(call)) return false;
   std::vector<int> all = item.calls;
   all.push_back(call);
   return operands(all) <= size_t(kMaxOperands);
@@ -128,6 +160,16 @@ void Grouping::group() {
   for (size_t c = 0; c < text_.calls.size(); ++c)
     reduces_ |= !observed_.count(int(c)) && has_parameter(text_.calls[c].row->schema, "keepdim");
   for (const Item& item : items_) {
+    if (item.is_group && !is_on_cpu(item.calls[0])) {
+      RegionPlan::Step step;
+      if (is_run_in_tiles(item)) step = make(item);
+      if (step.chain) {
+        plan_.steps_.push_back(std::move(step));
+      } else {
+        for (int c : item.calls) plan_.steps_.push_back(std::move(singles_[size_t(c)]));
+      }
+      continue;
+    }
     if (is_run_in_tiles(item)) {
       plan_.steps_.push_back(make(item));
     } else {
@@ -142,8 +184,8 @@ void Grouping::group() {
 // One loop by itself is a call, but where it may stand in blocks of rows.
 bool Grouping::is_run_in_tiles(const Item& item) const {
   return item.is_group &&
-         (item.loops > 1 ||
-          (item.loops == 1 && tensor(text_.calls[size_t(item.calls[0])].results[0]).numel() >= kBigNumel));
+         (item.loops > 1 || (item.loops == 1 && is_on_cpu(item.calls[0]) &&
+                             tensor(text_.calls[size_t(item.calls[0])].results[0]).numel() >= kBigNumel));
 }
 
 // How many columns the rows have that a group works on, where all its tensors lie in memory row by row; else 0. Says of
@@ -176,6 +218,46 @@ Grouping::Rows Grouping::find_rows(const RegionPlan::Step& step, std::vector<Til
       return {};
   }
   return {sizes[last], has_number_by_row};
+}
+
+bool Grouping::make_chain(RegionPlan::Step& step, const std::vector<TileValue>& values,
+                          const std::vector<TileCall>& calls, const std::map<int, int>& by_value) const {
+  using Along = ChainValue::Along;
+  const Geometry& made = step.made[0];
+  const IntArrayRef sizes = made.sizes();
+  const auto is_like_made = [&](const Geometry& g) { return g.dims == made.dims; };
+  if (!std::all_of(step.made.begin(), step.made.end(), is_like_made)) return false;
+  const int64_t n = numel_of(sizes), columns = sizes[sizes.size() - 1];
+  if (n >= int64_t(1) << 31) return false;
+  std::vector<ChainValue> given;
+  for (const TileValue& v : values) {
+    const auto role = v.role == TileValue::Role::Input    ? ChainValue::Role::Input
+                      : v.role == TileValue::Role::Number ? ChainValue::Role::Number
+                                                          : ChainValue::Role::Made;
+    given.push_back({v.type, role, v.is_output, role == ChainValue::Role::Number ? as_double(v) : 0.0});
+  }
+  for (auto [mine, v] : by_value) {
+    if (values[size_t(mine)].role != TileValue::Role::Input) continue;
+    const Tensor& t = tensor(v);
+    Along& along = given[size_t(mine)].along;
+    if (t.device() != made.device && t.dim() != 0) return false;
+    if (t.numel() == 1)
+      along = Along::Nothing;
+    else if (Geometry(t).dims == made.dims)
+      along = Along::All;
+    else if (!made.is_contiguous() || !t.is_contiguous())
+      return false;
+    else if (t.dim() == int64_t(sizes.size()) && t.size(-1) == 1 && t.numel() * columns == n)
+      along = Along::Rows;
+    else if (t.numel() == columns && t.size(-1) == columns)
+      along = Along::Columns;
+    else
+      return false;
+  }
+  std::vector<ChainCall> chained;
+  for (const TileCall& c : calls) chained.push_back(as_chain_call(c));
+  step.chain = torch::make_chain(made.device, given, chained, columns);
+  return step.chain != nullptr;
 }
 
 RegionPlan::Step Grouping::make(const Item& item) {
@@ -226,7 +308,8 @@ RegionPlan::Step Grouping::make(const Item& item) {
     if (value.role == TileValue::Role::Input) {
       step.in.push_back(v);
       const int from = item_of_[size_t(v)];
-      if (from >= 0 && !is_run_in_tiles(items_[size_t(from)])) step.expected.push_back({v, Geometry(tensor(v))});
+      const bool is_made_as_planned = from >= 0 && is_run_in_tiles(items_[size_t(from)]) && is_on_cpu(item.calls[0]);
+      if (from >= 0 && !is_made_as_planned) step.expected.push_back({v, Geometry(tensor(v))});
     } else if (is_needed(v)) {
       value.is_output = true;
       step.out.push_back(v);
@@ -238,6 +321,10 @@ RegionPlan::Step Grouping::make(const Item& item) {
     values[size_t(known.at(v))].is_output = true;
     step.out.push_back(v);
     step.made.push_back(Geometry(tensor(v)));
+  }
+  if (!is_on_cpu(item.calls[0])) {
+    make_chain(step, values, calls, by_value);
+    return step;
   }
   const auto [columns, has_number] = find_rows(step, values, by_value);
   if (columns && (has_number || reduces_)) {

@@ -32,6 +32,11 @@ class Grouping {
   };
   Rows find_rows(const RegionPlan::Step& step, std::vector<TileValue>& values,
                  const std::map<int, int>& by_value) const;
+  // On a device: whether the calls became one kernel.
+  bool make_chain(RegionPlan::Step& step, const std::vector<TileValue>& values, const std::vector<TileCall>& calls,
+                  const std::map<int, int>& by_value) const;
+  Device device_of(int call) const { return tensor(text_.calls[size_t(call)].results[0]).device(); }
+  bool is_on_cpu(int call) const { return device_of(call).type == DeviceType::CPU; }
   const Tensor& tensor(int value) const { return cells_[size_t(value)].to_tensor(); }
 
   RegionPlan& plan_;

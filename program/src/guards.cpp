@@ -7,13 +7,15 @@
 namespace torch::program {
 
 Geometry::Geometry(const Tensor& t)
-    : dtype(t.dtype()), is_number(t.is_wrapped_number()), dims(t.sizes().begin(), t.sizes().end()) {
+    : dtype(t.dtype()), device(t.device()), is_number(t.is_wrapped_number()), dims(t.sizes().begin(), t.sizes().end()) {
   dims.insert(dims.end(), t.strides().begin(), t.strides().end());
 }
 
 bool Geometry::fits(const TensorImpl* t) const noexcept {
   const size_t n = ndim();
-  if (t->dtype != dtype || t->ndim != n || bool(t->flags & TensorImpl::kWrappedNumber) != is_number) return false;
+  if (t->dtype != dtype || t->device != device || t->ndim != n ||
+      bool(t->flags & TensorImpl::kWrappedNumber) != is_number)
+    return false;
   auto* impl = const_cast<TensorImpl*>(t);
   const int64_t *sizes = impl->sizes(), *strides = impl->strides(), *mine = dims.data();
   for (size_t d = 0; d < n; ++d)
@@ -32,11 +34,11 @@ Tensor Geometry::empty(int64_t rows) const {
   int64_t sizes[kMaxDims];
   std::copy_n(dims.begin(), ndim(), sizes);
   sizes[0] = rows;
-  return empty_tensor({sizes, ndim()}, dtype);
+  return empty_tensor({sizes, ndim()}, dtype, device);
 }
 
 Tensor Geometry::empty() const {
-  Tensor t = empty_tensor(sizes(), dtype);
+  Tensor t = empty_tensor(sizes(), dtype, device);
   if (!std::equal(dims.begin() + ptrdiff_t(ndim()), dims.end(), t->strides())) {
     std::copy(dims.begin() + ptrdiff_t(ndim()), dims.end(), t->strides());  // as dense, in another order
     t->refresh_geometry();
@@ -47,9 +49,9 @@ Tensor Geometry::empty() const {
 namespace {
 
 bool is_plain_tensor(const TensorImpl* t, bool& needs_tape) noexcept {
-  constexpr Keys kFine = key(DispatchKey::CPU) | key(DispatchKey::Autograd);
+  constexpr Keys kFine = key(DispatchKey::CPU) | key(DispatchKey::CUDA) | key(DispatchKey::Autograd);
   needs_tape |= (t->keys | (t->base ? t->base->keys : 0)) & key(DispatchKey::Autograd);
-  return !(t->keys & ~kFine) && !t->payload && t->device.type == DeviceType::CPU;
+  return !(t->keys & ~kFine) && !t->payload;
 }
 
 }  // namespace

@@ -9,6 +9,7 @@ namespace torch::program {
 // What a tensor is, its values aside.
 struct Geometry {
   DType dtype{};
+  Device device;
   bool is_number = false;     // a Python number's: it yields in promotion
   std::vector<int64_t> dims;  // sizes, then strides
 

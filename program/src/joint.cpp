@@ -1,11 +1,11 @@
 #include "joint.h"
 
-#include <cstring>
 #include <set>
 
 #include "boxing.h"
 #include "joint_builder.h"
 #include "torch/core/operator.h"
+#include "torch/core/ops/copy.h"
 
 namespace torch::program {
 
@@ -97,7 +97,7 @@ std::vector<Tensor> Joint::outputs(const std::vector<Tensor>& inputs) const {
     if (!t && g.as_tensor) t = number_as_tensor(g.value);
     if (!t) {
       t = g.tensor.empty();
-      std::memset(t.data(), 0, size_t(t.numel() * t.item_size()));
+      zero_(t);
     }
     in[size_t(tensors_[k])] = Cell(std::move(t));
   }

@@ -1,10 +1,10 @@
 #include "joint_builder.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "boxing.h"
 #include "torch/core/operator.h"
+#include "torch/core/ops/create.h"
 
 namespace torch::program {
 
@@ -170,8 +170,7 @@ bool JointBuilder::differentiate(unsigned which, Found& found) {
   for (size_t i = 0; i < to_.differentiable_.size(); ++i) {
     if (!(which >> i & 1)) continue;
     outputs.push_back(cells_[size_t(text_.outputs[size_t(to_.differentiable_[i])])].to_tensor());
-    Tensor g = empty_tensor(outputs.back().sizes(), outputs.back().dtype());
-    std::memset(g.data(), 0, size_t(g.numel() * g.item_size()));
+    Tensor g = zeros(outputs.back().sizes(), outputs.back().dtype(), outputs.back().device());
     found.grads.push_back(next_);
     know(g, next_++);
     grads.push_back(std::move(g));

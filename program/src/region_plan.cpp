@@ -90,8 +90,13 @@ RegionPlan::RegionPlan(const RegionText& text, const Cell* const* inputs, Cell* 
   for (int i = 0; i < text.inputs; ++i)
     if (guards_[size_t(i)].as_tensor) cells[size_t(i)] = Cell(number_as_tensor(cells[size_t(i)]));
   Grouping(*this, cells, std::move(steps)).group();
-  Rows::find(*this, cells);
-  Blocks::find(*this, cells);
+  const auto is_elsewhere = [](const Cell& c) {
+    return c.is(Cell::Tag::Tensor) && c.to_tensor().device().type != DeviceType::CPU;
+  };
+  if (std::none_of(cells.begin(), cells.end(), is_elsewhere)) {
+    Rows::find(*this, cells);
+    Blocks::find(*this, cells);
+  }
   find_drops();
 }
 
@@ -108,7 +113,8 @@ void RegionPlan::find_drops() {
 }
 
 bool RegionPlan::has_groups() const noexcept {
-  return std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.tiles || s.rows || s.blocks; });
+  return std::any_of(steps_.begin(), steps_.end(),
+                     [](const Step& s) { return s.tiles || s.chain || s.rows || s.blocks; });
 }
 
 std::string RegionPlan::describe(const Step& s) const {
@@ -119,11 +125,13 @@ std::string RegionPlan::describe(const Step& s) const {
     if (!names.empty()) names += ' ';
     names += text_.calls[size_t(c)].row->schema.op_name();
   }
-  if (!s.tiles) return "  call   " + names + "\n";
+  if (!s.tiles && !s.chain) return "  call   " + names + "\n";
   std::string shape;
   for (int64_t n : s.made[0].sizes()) shape += (shape.empty() ? "" : ", ") + std::to_string(n);
-  return "  group  " + names + "  (" + shape + "), " + std::to_string(s.in.size()) + " in, " +
-         std::to_string(s.out.size()) + " out, " + std::to_string(s.tiles->steps()) + " loops, " +
+  const std::string group = "  group  " + names + "  (" + shape + "), " + std::to_string(s.in.size()) + " in, " +
+                            std::to_string(s.out.size()) + " out, ";
+  if (s.chain) return group + "one kernel of " + to_string(s.made[0].device) + "\n";
+  return group + std::to_string(s.tiles->steps()) + " loops, " +
          (s.tiles->fused() ? std::to_string(s.tiles->fused()) + " of them fused, " : std::string()) +
          std::to_string(s.tiles->temporaries()) + " tiles of " + std::to_string(s.tiles->tile()) + "\n";
 }

@@ -4,6 +4,7 @@
 #include "guards.h"
 #include "region.h"
 #include "tiles.h"
+#include "torch/core/chain.h"
 
 namespace torch::program {
 
@@ -26,12 +27,14 @@ class RegionPlan {
   friend class Blocks;
   friend class Rows;
   class Registers;
-  // A group of calls over tiles, or a call, or several of both for some rows after the other (rows.h, blocks.h).
+  // A group of calls over tiles or as a chain, or a call, or several of both for some rows after the other (rows.h,
+  // blocks.h).
   struct Step {
     std::vector<int> calls;
     std::vector<int> in, out;                        // values
     std::vector<int> drop;                           // that nothing needs after it
-    std::unique_ptr<Tiles> tiles;                    // null: one call
+    std::unique_ptr<Tiles> tiles;                    // of a group of the CPU
+    std::unique_ptr<Chain> chain;                    // of a group of another device; both null: one call
     std::vector<std::pair<int, Geometry>> expected;  // of operands that a call made
     std::vector<Geometry> made;                      // of `out`; of a call, where it stands in blocks
     std::shared_ptr<const Rows> rows;

@@ -50,7 +50,7 @@ bool RegionPlan::run_call(const Step& s, Registers& registers, int64_t rows) {
 bool RegionPlan::run_step(const Step& s, Registers& registers, int64_t rows) {
   if (s.rows) return s.rows->run(registers);
   if (s.blocks) return s.blocks->run(registers);
-  if (!s.tiles) return run_call(s, registers, rows);
+  if (!s.tiles && !s.chain) return run_call(s, registers, rows);
   for (const auto& [v, geometry] : s.expected)
     if (!registers[v] || (rows < 0 && !geometry.fits(registers[v]))) return false;
   TensorImpl* operands[kMaxOperands];
@@ -60,7 +60,9 @@ bool RegionPlan::run_step(const Step& s, Registers& registers, int64_t rows) {
     operands[k++] = registers[s.out[i]];
   }
   for (int v : s.in) operands[k++] = registers[v];
-  if (s.tiles->columns())
+  if (s.chain)
+    s.chain->run(operands);
+  else if (s.tiles->columns())
     s.tiles->run_rows(operands);
   else
     iterate(s.tiles->kernel(), operands);

@@ -12,6 +12,7 @@
 #include "cuda/tables.h"
 #include "dispatch/non_blocking.h"
 #include "dispatch/work.h"
+#include "iterate/chain.h"
 #include "ops/create/create.h"
 #include "ops/fft/work.h"
 #include "ops/index/index.h"
@@ -143,6 +144,7 @@ void start() {
   set_work(DeviceType::CUDA, &fourier);
   set_work(DeviceType::CUDA, &sparse_matrices);
   set_work(DeviceType::CUDA, &lapack);
+  set_work(DeviceType::CUDA, &chains);
 }
 
 }  // namespace torch::cuda

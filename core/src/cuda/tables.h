@@ -10,6 +10,7 @@
 #include "ops/product.h"
 
 namespace torch {
+struct ChainWork;
 struct CreateWork;
 struct DrawWork;
 struct FftWork;
@@ -53,6 +54,7 @@ extern const CreateWork creation;
 extern const DrawWork draw_kernels;
 extern const FftWork fourier;
 extern const SparseWork sparse_matrices;
+extern const ChainWork chains;  // chain.cpp
 
 // Registers the backend and all tables; once, when the plug-in is loaded.
 void start();

@@ -10,6 +10,7 @@
 #include "cpu/norm_kernels.h"
 #include "cpu/random_kernels.h"
 #include "cpu/softmax_kernels.h"
+#include "iterate/chain.h"
 #include "iterate/elementwise.h"
 #include "iterate/staging.h"
 #include "kernels/index.h"
@@ -118,7 +119,8 @@ void choose_instruction_set() {
   set_on_others(sorting_by_order), set_on_others(masking_by_places), set_on_others(counting_by_operators);
   known<SortWork>(), known<MaskWork>();  // what those stand on
   known<LapackWork>(), known<DrawWork>(), known<FftWork>();
-  known<CopyWork>(), known<ElementwiseWork>(), known<ReduceWork>();  // the CPU has the engine for these (iterate.h)
+  known<CopyWork>(), known<ElementwiseWork>(), known<ReduceWork>(),
+      known<ChainWork>();  // the CPU has the engine for these (iterate.h)
 }
 
 void set_work(DeviceType type, const std::type_info& kind, const void* table) {

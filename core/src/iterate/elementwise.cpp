@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "dispatch/work.h"
+#include "iterate/chain.h"
 #include "iterate/staging.h"
 #include "kernels/truth.h"
 #include "torch/core/stored.h"
@@ -44,6 +45,7 @@ Kernel kernel_of(const Elementwise& op, DType compute, int inputs, const void* s
            .scalars = scalars,
            .scalar_bytes = count * int(item_size(compute)),
            .grain = op.loops->heavy ? kHeavyGrain : kGrain};
+  if (TORCH_UNLIKELY(watches.load(std::memory_order_relaxed) > 0)) note_formula(k.loop, op.loops->formula);
   k.types[0] = result_dtype(op.loops->gives, compute);
   for (int i = 1; i <= inputs; ++i) k.types[i] = compute;
   return k;

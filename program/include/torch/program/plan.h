@@ -3,8 +3,8 @@
 // arguments are then (dtypes, shapes, strides): element-wise operators of one shape run as groups, tile by tile, with
 // eager's bits; the others are calls that lie ready. For arguments of another kind it is planned anew, a few times.
 // Everything else, control flow, writes, calls out, random numbers, goes step by step, and so does a region where a
-// mode or a profiler is on, or a tensor is not of the CPU. Where gradients are recorded a region is one node of the
-// tape, and its derivative, which the tape wrote, is planned as well.
+// mode or a profiler is on, or a tensor is of neither the CPU nor CUDA. Where gradients are recorded a region is one
+// node of the tape, and its derivative, which the tape wrote, is planned as well.
 //
 // Functions of programs have regions too, within each function (function.h).
 #pragma once
