@@ -144,7 +144,9 @@ def test_what_a_program_raises_is_an_error(program):
     out = c_void_p()
     args = array(parsed("{}"), parsed("('b', 1.0)"))
     assert lib.torch_program_run(program, b"words", args, 2, byref(out)) == RUNTIME
-    assert error() == "KeyError: there are no words" and out.value is None
+    message = error()
+    assert message.startswith("KeyError: ") and message.endswith("\nKeyError: there are no words") and out.value is None
+    assert ", in words\n" in message  # with the line of the program
 
 
 def test_wrong_arguments_are_errors(program, tmp_path):
