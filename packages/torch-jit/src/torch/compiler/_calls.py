@@ -4,6 +4,7 @@ torch trusted, since they depend only on their arguments.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
 import sys
@@ -223,6 +224,8 @@ def _builtin(observer, function, args, kwargs):
         if function in (operator.is_, operator.is_not):
             args = tuple(map(observer.compared, args))
         return function(*args, **kwargs)
+    if name == "__new__" and owner is tuple and len(args) == 2 and hasattr(args[0], "_fields"):
+        return function(args[0], observer.iter(args[1]))  # of a named tuple
     if name in ("__init__", "__new__") and (
         owner is None or owner is object or type(function) is types.MethodWrapperType
     ):
@@ -250,6 +253,16 @@ def _is_simple(value):
     return is_plain(value) or (isinstance(value, tuple) and all(map(_is_simple, value)))
 
 
+def _generated(observer, function, args, kwargs):
+    """What a function of ``contextlib.contextmanager`` gives: the generator is followed, what drives it is Python's own."""
+    made = object.__new__(contextlib._GeneratorContextManager)
+    made.gen = call(observer, function, args, kwargs)
+    made.func, made.args, made.kwds = function, args, kwargs
+    observer.kept.append(made)
+    observer.made.add(id(made))
+    return made
+
+
 def _make(observer, kind, args, kwargs):
     """An instance of a class."""
     if kind is super or (kind is type and len(args) == 1):
@@ -263,6 +276,8 @@ def _make(observer, kind, args, kwargs):
         return SPECIAL[kind](observer, args, kwargs)
     if is_mode(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
         return observer.trust(kind, args, kwargs)
+    if kind is contextlib._GeneratorContextManager:
+        return _generated(observer, *args)
     new, init = of_class(kind, "__new__"), of_class(kind, "__init__")
     bare = init is object.__init__ and not args and not kwargs
     plain = type(kind) is type and new is object.__dict__["__new__"] and (bare or isinstance(init, types.FunctionType))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import operator
 import sys
 import types
 
@@ -13,12 +12,6 @@ from torch.jit import _ir as ir
 from . import _attributes, _calls, _special
 from ._guards import is_plain, of_class
 from ._tables import DICTS, HEAP, INDEXED, has_dict, tensors_in
-
-_IN_PLACE = {
-    "Add": operator.iadd, "Sub": operator.isub, "Mult": operator.imul, "Div": operator.itruediv, "FloorDiv": operator.ifloordiv,
-    "Mod": operator.imod, "Pow": operator.ipow, "LShift": operator.ilshift, "RShift": operator.irshift, "BitOr": operator.ior,
-    "BitXor": operator.ixor, "BitAnd": operator.iand, "MatMult": operator.imatmul,
-}  # fmt: skip
 
 
 class Hooks:
@@ -124,8 +117,8 @@ class Hooks:
                 self.stop("an item of a container is changed in place", sys._getframe(1))
         return value
 
-    def augmented(self, value):
-        """``name += ...``."""
+    def augmented(self, op, value, other):
+        """``name += other``: the new value of the name."""
         if (
             self.reason is None
             and id(value) in self.outside
@@ -134,11 +127,12 @@ class Hooks:
         ):
             if type(value) is not tuple:
                 self.stop(f"a {type(value).__qualname__} from outside is changed in place", sys._getframe(1))
+        return self.in_place(op, value, other)
 
     def augment(self, value, name, op, later):
         """``value.name += later()``: of a tensor, a call in place that needs no store."""
         held = self.attr(value, name)
-        made = _IN_PLACE[op](held, later())
+        made = self.in_place(op, held, later())
         if made is held and isinstance(made, torch.Tensor):
             return
         self.store(value, name)

@@ -6,6 +6,7 @@ observation void (``stop``), and the run goes on as plain Python.
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import sys
@@ -20,7 +21,9 @@ from torch.jit import _trace
 from . import _calls, _instrument, _special
 from ._guards import Guards, state_of_thread
 from ._hooks import Hooks
+from ._match import Matches
 from ._outside import Outside
+from ._own import Operators
 from ._tables import is_quiet, of_torch, tensors_in
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -67,6 +70,18 @@ class Watch:
             "raised",
             "caught",
             "place",
+            "binary",
+            "unary",
+            "comparison",
+            "truth",
+            "is_a",
+            "has",
+            "is_sequence",
+            "is_mapping",
+            "between",
+            "without",
+            "has_part",
+            "part",
         ):
             setattr(self, name, getattr(observer, name))
 
@@ -77,7 +92,7 @@ class Watch:
         return value
 
 
-class Observer(Outside, Hooks):
+class Observer(Outside, Hooks, Operators, Matches):
     """Watches one call; ``__torch_watch`` within the functions that run."""
 
     def __init__(self):
@@ -92,7 +107,7 @@ class Observer(Outside, Hooks):
         self.examples, self.layouts, self.known_at = [], {}, {}  # of tensors among the arguments, by source
         self.known = {}  # id -> (object, source, whether it stands under the arguments)
         self.outside = set()  # ids of containers and objects that were there before
-        self.kept, self.codes, self.trusted = [], set(), 0
+        self.kept, self.codes, self.trusted = [], set(_DRIVERS), 0
         self.made = set()  # ids of objects that were made within
         self.loose = set()  # ids of objects that another one of their class may stand for
         self.tensors = set()
@@ -260,6 +275,8 @@ class Observer(Outside, Hooks):
             self.tracer.locate_by(None)
 
 
+#: what runs the generators of context managers; they are followed themselves
+_DRIVERS = frozenset(vars(contextlib._GeneratorContextManager)[name].__code__ for name in ("__enter__", "__exit__"))
 _IMPORTLIB = os.path.join(os.path.dirname(os.__file__), "importlib") + os.sep
 _QUIET = frozenset(
     (

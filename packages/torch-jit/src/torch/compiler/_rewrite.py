@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import types
 
+from ._match import Patterns, captured
+
 WATCH = "__torch_watch"
 
 
@@ -12,7 +14,7 @@ class Opaque(Exception):
     """A function that cannot be observed, and why."""
 
 
-class Rewrite(ast.NodeTransformer):
+class Rewrite(Patterns, ast.NodeTransformer):
     def __init__(self, code):
         self.code, self.codes = code, []
 
@@ -35,8 +37,6 @@ class Rewrite(ast.NodeTransformer):
                 written.update(n.names)
             elif isinstance(n, (ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)):
                 raise Opaque(f"it has a {type(n).__name__} within")
-            elif isinstance(n, getattr(ast, "Match", ())):
-                raise Opaque("it has a match statement")
         outside = written - {v for c in codes_in(self.code) for v in c.co_cellvars}
         if outside:
             raise Opaque(f"it sets {', '.join(sorted(outside))}, which is a variable of others")
@@ -67,7 +67,7 @@ class Rewrite(ast.NodeTransformer):
         return node
 
     def visit_FunctionDef(self, node):
-        node.decorator_list = [self.visit(d) for d in node.decorator_list]
+        node.decorator_list = [self._watch("call", d, self.visit(d)) for d in node.decorator_list]
         node.args.defaults = [self.visit(d) for d in node.args.defaults]
         node.args.kw_defaults = [d and self.visit(d) for d in node.args.kw_defaults]
         node.returns = None
@@ -79,8 +79,6 @@ class Rewrite(ast.NodeTransformer):
         self.codes.append(frozenset(_arguments(node.args) | names))
         node.body = _flat([self.visit(s) for s in node.body])
         self.codes.pop()
-        if node.decorator_list:
-            raise Opaque("it has a decorated function within")
         return node
 
     def _comprehension(self, node):
@@ -140,7 +138,34 @@ class Rewrite(ast.NodeTransformer):
             sides = [node.left, *node.comparators]
             if not any(isinstance(side, ast.Constant) for side in sides):
                 node.left, *node.comparators = [self._watch("compared", side, side) for side in sides]
+        elif len(node.ops) == 1:
+            op = ast.Constant(type(node.ops[0]).__name__)
+            return self._watch("comparison", node, op, node.left, node.comparators[0])
         return node
+
+    def visit_BinOp(self, node):
+        node = self.generic_visit(node)
+        return self._watch("binary", node, ast.Constant(type(node.op).__name__), node.left, node.right)
+
+    def visit_UnaryOp(self, node):
+        node = self.generic_visit(node)
+        if isinstance(node.operand, ast.Constant):
+            return node
+        return self._watch("unary", node, ast.Constant(type(node.op).__name__), node.operand)
+
+    def visit_If(self, node):
+        node = self.generic_visit(node)
+        node.test = self._truth(node.test)
+        return node
+
+    def _truth(self, node):
+        """An expression of which only the truth matters."""
+        if isinstance(node, ast.BoolOp):
+            node.values = [self._truth(each) for each in node.values]
+            return node
+        return self._watch("truth", node, node)
+
+    visit_While = visit_IfExp = visit_If
 
     # --- statements ---
 
@@ -182,8 +207,9 @@ class Rewrite(ast.NodeTransformer):
             )
         node = self.generic_visit(node)
         if isinstance(target, ast.Name):  # a list of others would change in place
-            seen = self._watch("augmented", node, ast.Name(target.id, ast.Load()))
-            return [ast.copy_location(ast.Expr(seen), node), node]
+            held, op = ast.Name(target.id, ast.Load()), ast.Constant(type(node.op).__name__)
+            made = self._watch("augmented", node, op, held, node.value)
+            return ast.copy_location(ast.Assign([target], made), node)
         if isinstance(target, ast.Subscript):
             node.target.value.args.append(ast.Constant(True))
         return node
@@ -266,6 +292,8 @@ def _bound(node):
             names |= {(a.asname or a.name).partition(".")[0] for a in n.names}
         elif isinstance(n, ast.ExceptHandler) and n.name:
             names.add(n.name)
+        elif isinstance(n, ast.pattern) and captured(n):
+            names.add(captured(n))
         stack.extend(ast.iter_child_nodes(n))
     return names
 

@@ -5,6 +5,7 @@ make it void.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import threading
 import types
@@ -63,6 +64,18 @@ def _isinstance(observer, args, kwargs):
     return isinstance(value, *args[1:], **kwargs)
 
 
+def _update_wrapper(observer, args, kwargs):
+    """What ``functools.wraps`` does, to a function that was made within."""
+    wrapper = args[0] if args else kwargs["wrapper"]
+    if getattr(wrapper, "__code__", None) not in observer.codes:
+        observer.stop(f"the attributes of a {type(wrapper).__qualname__} are set")
+    observer.working, before = True, observer.working
+    try:
+        return functools.update_wrapper(*args, **kwargs)
+    finally:
+        observer.working = before
+
+
 def _compiling(observer, args, kwargs):
     observer.asks = True
     return True
@@ -71,7 +84,7 @@ def _compiling(observer, args, kwargs):
 #: function: how(observer, args, kwargs)
 SPECIAL = {
     isinstance: _isinstance, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
-    torch.tensor: _tensor, **TREES,
+    torch.tensor: _tensor, functools.update_wrapper: _update_wrapper, **TREES,
 }  # fmt: skip
 
 
@@ -111,6 +124,9 @@ def manager(observer, value):
         if id(value) in observer.outside:
             observer.stop("a context manager from outside is entered")
         return _Mode(observer, value)
+    if kind is contextlib._GeneratorContextManager and id(value) in observer.made:
+        observer.catches = True  # what stands around its yield may
+        return value
     own = isinstance(of_class(kind, "__enter__"), types.FunctionType)
     if own and not is_torchs(kind.__module__) and kind.__module__ != "contextlib":
         observer.catches = True  # its __exit__ may
