@@ -49,6 +49,18 @@ def test_errors_keep_the_traceback_of_the_program():
     assert error.traceback[-1].name == "g"
 
 
+def test_every_frame_of_a_traceback_can_be_asked_for_its_variables():
+    def make(args):
+        return torch.compile(lambda x, i: (x + args).index_select(0, i))
+
+    f = make(torch.ones(2))
+    f(torch.ones(2), torch.tensor([1]))
+    with pytest.raises(IndexError) as error:
+        f(torch.ones(2), torch.tensor([7]))
+    frames = [entry.frame.f_locals for entry in error.traceback]  # crashed where the function has free variables
+    assert set(frames[-1]) == {"x", "i", "args"}
+
+
 def test_an_error_half_way_leaves_what_it_would_without_compiling():
     def f(x, i):
         x.add_(1)
