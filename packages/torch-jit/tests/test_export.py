@@ -369,3 +369,9 @@ def test_numbers_of_numpy_are_numbers_of_the_program():
     file.seek(0)
     assert torch.export.load(file).module()(x).tolist() == [2.5, 2.5]
     assert torch.fx.symbolic_trace(Net())(x).tolist() == [2.5, 2.5]
+
+
+def test_tensors_that_an_operator_takes_one_by_one():
+    module, x = Module(lambda self, x: (torch.block_diag(x, x + 1), torch.cartesian_prod(x[0], x[1]))), torch.ones(2, 3)
+    for found, wanted in zip(export(module, (x,)).module()(x), module(x), strict=True):
+        assert torch.equal(found, wanted)

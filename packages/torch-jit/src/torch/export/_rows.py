@@ -75,10 +75,12 @@ _RENAMED = {"input": "self", "axis": "dim", "keepdims": "keepdim", "x": "self", 
 
 
 def _spellings(schema, args, kwargs):
-    """The arguments as they are, with NumPy's names, and with trailing ints as one list: ``x.view(2, 3)``."""
+    """The arguments as they are, with NumPy's names, with trailing ints as one list (``x.view(2, 3)``), and so with tensors."""
     names = {a.name for a in schema.arguments}
     kwargs = {k if k in names else _RENAMED.get(k, k): v for k, v in kwargs.items() if k not in _IGNORED or k in names}
     yield args, kwargs
+    if len(schema.arguments) == 1 and schema.arguments[0].type == "Tensor[]":
+        yield (args,), kwargs  # the tensors one by one: block_diag(x, y)
     places = [a for a in schema.arguments if not a.kwarg_only]
     for i, a in enumerate(places):
         if re.fullmatch(r"int\[\d*\]\??", a.type) and len(args) > i and all(_is_int(v) for v in args[i:]):
