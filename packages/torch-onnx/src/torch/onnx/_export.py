@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
+from torch import _pytree as pytree
 
 from . import _custom, _folding, _types
 from ._program import Program, Step, Value
@@ -18,7 +19,14 @@ LOWEST, HIGHEST, DEFAULT = 13, 23, 20
 
 def find(step: Step, opset: int, own: dict) -> Rule | None:
     """What writes a step: one's own function before ours."""
-    return _custom.rule(step, opset, own) or (table().get(step.name) if step.library == "aten" else None)
+    return _custom.rule(step, opset, own) or (table().get(_known_as(step)) if step.library == "aten" else None)
+
+
+def _known_as(step: Step) -> str:
+    """The name in the table: complex tensors have rules of their own."""
+    values = [v for v in pytree.tree_leaves((step.arguments, step.results)) if isinstance(v, Value)]
+    is_complex = any(v.dtype is not None and v.dtype.is_complex for v in values)
+    return f"complex.{step.name}" if is_complex else step.name
 
 
 def refuse_missing(program: Program, opset: int, own: dict) -> None:
@@ -26,7 +34,8 @@ def refuse_missing(program: Program, opset: int, own: dict) -> None:
     absent: dict[str, list[str]] = {}
     for step in missing(program, lambda s: _known(s, opset, own)):
         rule = find(step, opset, own)
-        name = step.name if step.library == "aten" else f"{step.library}::{step.name}"
+        name = _known_as(step) if step.library == "aten" else f"{step.library}::{step.name}"
+        name = f"{step.name} of complex tensors" if name.startswith("complex.") else name
         why = name if rule is None else f"{name} (needs opset {rule.since})"
         lines = absent.setdefault(why, [])
         if step.place not in lines:
@@ -73,10 +82,10 @@ class Exporter:
             w.names[value] = w.unique(name)
         for value in program.held:
             name = w.names[value] = w.unique(extra.get(value.name, value.name))
-            w.initializers[name] = value.constant
+            w.initializers[name] = _stored(value.constant)
         for value, tensor in self.folded.items():
             name = w.names[value] = w.unique(f"onnx::{value.name}")
-            w.initializers[name] = tensor
+            w.initializers[name] = _stored(tensor)
         for step in program.steps:
             self.step(step)
         nodes, outputs = self._outputs(output_names)
@@ -204,6 +213,11 @@ class Exporter:
     def _info(self, name, value: Value):
         from onnx import helper
 
+        if value.dtype is not None and value.dtype.is_complex:
+            raise NotImplementedError(
+                f"onnx.export: {name} is complex, and files take and give real tensors: torch.view_as_complex within the "
+                "model makes an input complex, torch.view_as_real a result real"
+            )
         shape = None if value.shape is None else [s if isinstance(s, int) else str(s) for s in value.shape]
         return helper.make_tensor_value_info(name, _types.number(value.dtype), shape)
 
@@ -214,6 +228,11 @@ class Exporter:
             onnx.checker.check_model(model, full_check=True)
         except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
             raise OnnxExporterError(f"the exported model is not valid: {error}") from error
+
+
+def _stored(tensor):
+    """A tensor as a file holds it: a complex one as its parts."""
+    return torch.view_as_real(tensor.resolve_conj()) if tensor is not None and tensor.is_complex() else tensor
 
 
 def _read(node):

@@ -51,6 +51,8 @@ class Writer:
         tensor = value if isinstance(value, torch.Tensor) else torch.tensor(value, dtype=dtype)
         if dtype is not None:
             tensor = tensor.to(dtype)
+        if tensor.is_complex():
+            tensor = torch.view_as_real(tensor)
         key = None
         if tensor.numel() <= 64 and tensor.dtype != torch.bfloat16:
             key = (tensor.dtype, tuple(tensor.shape), tensor.contiguous().numpy().tobytes())
@@ -141,6 +143,19 @@ class Writer:
         for other in names[1:]:
             found = self.op("Mul", found, other)
         return found if product == 1 else self.op("Mul", found, self.const(product, torch.int64))
+
+    def loop(self, count: Any, turn: Any, first: str, dtype: torch.dtype) -> str:
+        """``state = turn(k, state)`` for k = 0, 1, ... below ``count``, from the state ``first``; the last state."""
+        from onnx import helper
+
+        outer, self.nodes = self.nodes, []
+        k, going, state = (self.unique(n) for n in ("turn", "going", "state"))
+        last = [self.op("Identity", going), turn(k, state)]
+        inputs = [(k, 7, []), (going, 9, []), (state, _types.number(dtype), None)]
+        outputs = [(last[0], 9, []), (last[1], _types.number(dtype), None)]
+        infos = [[helper.make_tensor_value_info(*info) for info in part] for part in (inputs, outputs)]
+        body, self.nodes = helper.make_graph(self.nodes, "body", *infos), outer
+        return self.op("Loop", count, self.const(True), first, body=body)
 
     # --- frequent shapes of operators ---
 

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .._writer import Writer
 
 FILES = (
-    "activation", "convolution", "creation", "indexing", "linear", "normalization", "numbers", "places", "pointwise", "pooling",
-    "recurrent", "reduction", "resizing", "shapes", "sorting",
+    "activation", "complexes", "convolution", "creation", "fourier", "indexing", "linear", "matrices", "normalization", "numbers", "places",
+    "pointwise", "pooling", "recurrent", "reduction", "resizing", "running", "shapes", "sorting", "special",
 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import torch
 
 from .. import _types
 from . import common, rule
+from .shapes import diagonal
 
 
 @rule("zeros", "ones", "empty", "full", "new_zeros", "new_ones", "new_empty", "new_full")
@@ -102,13 +103,84 @@ def meshgrid(w, a, out):
     return tuple(found)
 
 
-@rule("diag_embed")
-def diag_embed(w, a, out):
-    if a.offset or a.dim1 % (a.self.rank + 1) != a.self.rank - 1 or a.dim2 % (a.self.rank + 1) != a.self.rank:
-        from ..errors import SymbolicValueError
+def embedded(w, x, name, rank, offset):
+    """Rows as the diagonals of matrices, in two dims more at the end, and where those diagonals are."""
+    size = w.size(x, -1)
+    whole = size + abs(offset) if isinstance(size, int) else w.op("Add", size, w.const(abs(offset), torch.int64))
+    places = w.op("Range", w.const(0), w.name(whole, torch.int64), w.const(1))
+    rows, columns = w.unsqueeze(places, 1), w.unsqueeze(places, 0)
+    on = w.op("Equal", w.op("Add", rows, w.const(offset, torch.int64)), columns)
+    at = w.op("Max", w.op("Add", places, w.const(min(offset, 0), torch.int64)), w.const(0))
+    at = w.op("Min", at, w.op("Sub", w.name(size, torch.int64), w.const(1)))
+    return w.unsqueeze(w.op("Gather", name, at, axis=-1), rank), on
 
-        raise SymbolicValueError("diag_embed with an offset, or into dims that are not the last two, cannot be written")
-    size = w.op("Squeeze", w.ints([w.size(a.self, -1)]))
-    places = w.op("Range", w.const(0), size, w.const(1))
-    on = w.op("Equal", w.unsqueeze(places, 0), w.unsqueeze(places, 1))
-    return w.op("Where", on, w.unsqueeze(a.self, a.self.rank), w.const(0, out[0].dtype))
+
+@rule("diag_embed", "diagflat", "diag")
+def diag_embed(w, a, out):
+    x, dtype = a.self, out[0].dtype
+    if w.step.name == "diag" and x.rank == 2:
+        a.offset, a.dim1, a.dim2 = a.diagonal, 0, 1
+        return diagonal(w, a, out)
+    offset = getattr(a, "offset", getattr(a, "diagonal", 0))
+    if w.step.name == "diagflat" and x.rank != 1:
+        from .._program import Value
+
+        count = w.count(x, list(range(x.rank)))
+        flat = Value("flat", x.dtype, (count if isinstance(count, int) else "count",))
+        w.names[flat] = w.reshape(x, [-1])
+        x = flat
+    name, on = embedded(w, x, w.name(x), x.rank, offset)
+    found = w.op("Where", on, name, w.const(0, dtype))
+    rank = x.rank + 1
+    one, two = getattr(a, "dim1", -2) % rank, getattr(a, "dim2", -1) % rank
+    order = iter(range(rank - 2))
+    return w.permute(
+        found, [{one: rank - 2, two: rank - 1}[d] if d in (one, two) else next(order) for d in range(rank)]
+    )
+
+
+@rule("block_diag")
+def block_diag(w, a, out):
+    dtype, rows = out[0].dtype, []
+    parts = [w.reshape(w.cast(t, dtype), [1] * (2 - t.rank) + [w.size(t, d) for d in range(t.rank)]) for t in a.tensors]
+    total = sum(_columns(t) for t in a.tensors)
+    start = 0
+    for part, t in zip(parts, a.tensors, strict=True):
+        rows.append(w.op("Pad", part, w.const([0, start, 0, total - start - _columns(t)], torch.int64)))
+        start += _columns(t)
+    return w.op("Concat", *rows, axis=0)
+
+
+def _columns(value):
+    size = value.shape[-1] if value.rank else 1
+    if not isinstance(size, int):
+        raise NotImplementedError(f"block_diag of a matrix whose columns may change ({size}) cannot be written")
+    return size
+
+
+@rule("cartesian_prod")
+def cartesian_prod(w, a, out):
+    if len(a.tensors) == 1:
+        return w.name(a.tensors[0])
+    a.indexing = "ij"
+    return w.op("Concat", *(w.reshape(x, [-1, 1]) for x in meshgrid(w, a, out)), axis=1)
+
+
+@rule("randint")
+def randint(w, a, out):
+    low = getattr(a, "low", 0)
+    shares = w.op("RandomUniformLike", w.op("Expand", w.const(0, torch.float32), w.ints(a.size)), dtype=1)
+    whole = w.op("Floor", w.op("Mul", shares, w.const(float(a.high - low), torch.float32)))
+    return w.op("Add", w.cast(whole, out[0].dtype, torch.float32), w.const(low, out[0].dtype))
+
+
+@rule("normal")
+def normal(w, a, out):
+    dtype = out[0].dtype
+    if hasattr(a, "size"):
+        shape = w.ints(a.size)
+    else:
+        total = w.op("Add", w.cast(a.mean, dtype), w.cast(a.std, dtype))
+        shape = w.op("Shape", total)
+    drawn = w.op("RandomNormalLike", w.op("Expand", w.const(0, dtype), shape), dtype=_types.number(dtype))
+    return w.op("Add", w.op("Mul", drawn, w.cast(a.std, dtype)), w.cast(a.mean, dtype))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from .._program import Value
-from . import operands, rule
+from . import common, operands, rule
 
 
 def coordinates(w, x, indices):
@@ -185,11 +185,23 @@ def embedding_bag(w, a, out):
 
 @rule("bucketize", "searchsorted")
 def bucketize(w, a, out):
-    values, row = (a.self, a.boundaries) if w.step.name == "bucketize" else (a.self, a.sorted_sequence)
-    if row.rank != 1 or getattr(a, "sorter", None) is not None or not isinstance(values, Value):
-        raise NotImplementedError(f"{w.step.name} is written for one sorted row, and a tensor of values")
+    values, row = a.self, a.boundaries if w.step.name == "bucketize" else a.sorted_sequence
     right = a.right or getattr(a, "side", None) == "right"
-    dtype = torch.promote_types(values.dtype, row.dtype)
+    dtype = common(values, row)
     x, y = operands(w, dtype, values, row)
-    below = w.op("LessOrEqual" if right else "Less", y, w.unsqueeze(x, values.rank))
-    return w.reduce("ReduceSum", w.op("Cast", below, to=7), [values.rank], False)
+    if getattr(a, "sorter", None) is not None:
+        y = w.op("GatherElements", y, a.sorter, axis=-1)
+    rank = values.rank if isinstance(values, Value) else 0
+    if row.rank > 1:
+        y = w.unsqueeze(y, row.rank - 1)
+    below = w.op("LessOrEqual" if right else "Less", y, w.unsqueeze(x, rank))
+    return w.cast(w.reduce("ReduceSum", w.op("Cast", below, to=7), [-1], False), out[0].dtype, torch.int64)
+
+
+@rule("isin")
+def isin(w, a, out):
+    x, y = operands(w, common(a.elements, a.test_elements), a.elements, a.test_elements)
+    rank = a.elements.rank if isinstance(a.elements, Value) else 0
+    same = w.op("Cast", w.op("Equal", w.unsqueeze(x, rank), w.reshape(y, [-1])), to=6)
+    found = w.op("Cast", w.reduce("ReduceMax", same, [rank], False), to=9)
+    return w.op("Not", found) if a.invert else found

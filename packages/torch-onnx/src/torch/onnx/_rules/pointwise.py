@@ -266,8 +266,11 @@ def fmax(w, a, out):
 
 @rule("atan2")
 def atan2(w, a, out):
-    dtype = out[0].dtype
-    y, x = operands(w, dtype, a.self, a.other)
+    return atan2_of(w, *operands(w, out[0].dtype, a.self, a.other), out[0].dtype)
+
+
+def atan2_of(w, y, x, dtype):
+    """The angle of names ``y`` over ``x``."""
     zero, pi = w.const(0, dtype), w.const(math.pi, dtype)
     slope = w.op("Atan", w.op("Div", y, x))
     up = w.op("Where", w.op("Less", y, zero), w.op("Neg", pi), pi)
@@ -295,6 +298,47 @@ def xlogy(w, a, out):
     x, y = operands(w, dtype, a.self, a.other)
     zero = w.const(0, dtype)
     return w.op("Where", w.op("Equal", x, zero), zero, w.op("Mul", x, w.op("Log", y)))
+
+
+@rule("logaddexp2")
+def logaddexp2(w, a, out):
+    dtype = out[0].dtype
+    x, y = operands(w, dtype, a.self, a.other)
+    two = w.const(math.log(2), dtype)
+    away = w.op("Exp", w.op("Mul", w.op("Neg", w.op("Abs", w.op("Sub", x, y))), two))
+    return w.op("Add", w.op("Max", x, y), w.op("Div", w.op("Log", w.op("Add", away, w.const(1, dtype))), two))
+
+
+@rule("heaviside")
+def heaviside(w, a, out):
+    dtype = out[0].dtype
+    x, y = operands(w, dtype, a.self, a.other)
+    zero = w.const(0, dtype)
+    return w.op("Where", w.op("Equal", x, zero), y, w.cast(w.op("Greater", x, zero), dtype))
+
+
+@rule("ldexp")
+def ldexp(w, a, out):
+    dtype = out[0].dtype
+    return w.op("Mul", w.cast(a.self, dtype), w.op("Pow", w.const(2, dtype), w.cast(a.other, dtype)))
+
+
+@rule("bitwise_left_shift", "bitwise_right_shift")
+def shift(w, a, out):
+    """Products and quotients by powers of two: BitShift takes unsigned ints only."""
+    dtype = out[0].dtype
+    x, y = operands(w, torch.int64, a.self, a.other)
+    power = w.op("Pow", w.const(2, torch.int64), y)
+    if w.step.name == "bitwise_left_shift":
+        found = w.op("Mul", x, power)
+    else:
+        found = w.op("Div", w.op("Sub", x, w.op("Mod", x, power)), power)
+    return w.cast(found, dtype, torch.int64)
+
+
+@rule("isreal")
+def isreal(w, a, out):
+    return w.op("Expand", w.const(True), w.shape(a.self))
 
 
 @rule("copysign")

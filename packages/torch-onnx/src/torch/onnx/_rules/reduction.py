@@ -111,19 +111,8 @@ def var(w, a, out):
 # --- norms ---
 
 
-@rule("norm", "vector_norm", "linalg_norm", "frobenius_norm", "dist", "matrix_norm")
-def norm(w, a, out):
-    x = getattr(a, "self", None) or getattr(a, "x", None) or a.A
-    dtype = out[0].dtype
-    order = getattr(a, "ord", getattr(a, "p", 2))
-    order = 2 if order is None or order == "fro" or w.step.name == "frobenius_norm" else order
-    axes = dims(getattr(a, "dim", None), x.rank)
-    if isinstance(order, str) or (w.step.name in ("matrix_norm", "linalg_norm") and len(axes) == 2 and order != 2):
-        raise NotImplementedError(f"{w.step.name} of order {order!r} cannot be written")
-    keepdim = getattr(a, "keepdim", False)
-    name = w.cast(x, dtype)
-    if w.step.name == "dist":
-        name, axes = w.op("Sub", name, w.cast(a.other, dtype)), None
+def norm_of(w, name, order, axes, keepdim, dtype):
+    """The norm of vectors."""
     if order == 2:
         return w.reduce("ReduceL2", name, axes, keepdim)
     if order == 1:
@@ -135,6 +124,38 @@ def norm(w, a, out):
         return w.reduce("ReduceSum", w.cast(w.op("Greater", size, w.const(0, dtype)), dtype, torch.bool), axes, keepdim)
     powers = w.reduce("ReduceSum", w.op("Pow", size, w.const(order, dtype)), axes, keepdim)
     return w.op("Pow", powers, w.const(1 / order, dtype))
+
+
+@rule("norm", "vector_norm", "frobenius_norm", "dist")
+def norm(w, a, out):
+    x = getattr(a, "self", None) or a.x
+    dtype = out[0].dtype
+    order = getattr(a, "ord", getattr(a, "p", 2))
+    order = 2 if order is None or order == "fro" or w.step.name == "frobenius_norm" else order
+    if isinstance(order, str):
+        raise NotImplementedError(f"{w.step.name} of order {order!r} cannot be written")
+    name = w.cast(x, dtype)
+    if w.step.name == "dist":
+        return norm_of(w, w.op("Sub", name, w.cast(a.other, dtype)), order, None, False, dtype)
+    return norm_of(w, name, order, dims(getattr(a, "dim", None), x.rank), getattr(a, "keepdim", False), dtype)
+
+
+@rule("matrix_norm", "linalg_norm")
+def matrix_norm(w, a, out):
+    x, dtype = getattr(a, "self", None) or a.A, out[0].dtype
+    order, axes = a.ord, a.dim if a.dim is None or isinstance(a.dim, int) else list(a.dim)
+    name, listed = w.cast(x, dtype), dims(axes, x.rank)
+    if w.step.name == "linalg_norm" and (order is None or len(listed) == 1):
+        return norm_of(w, name, 2 if order is None else order, listed, a.keepdim, dtype)
+    if order is None or order == "fro":
+        return norm_of(w, name, 2, listed, a.keepdim, dtype)
+    if isinstance(order, str) or abs(order) not in (1, math.inf):
+        raise NotImplementedError(f"{w.step.name} of order {order!r} needs singular values, which ONNX lacks")
+    rows, columns = (d % x.rank for d in ((-2, -1) if axes is None else axes))
+    summed, compared = (rows, columns) if abs(order) == 1 else (columns, rows)
+    sums = w.reduce("ReduceL1", name, [summed], True)
+    found = w.reduce("ReduceMax" if order > 0 else "ReduceMin", sums, [compared], True)
+    return found if a.keepdim else w.squeeze(found, rows, columns)
 
 
 @rule("logsumexp")
@@ -149,13 +170,6 @@ def logsumexp(w, a, out):
 def cumsum(w, a, out):
     x = w.cast(a.self, out[0].dtype)
     return x if a.self.rank == 0 else w.op("CumSum", x, w.const(a.dim, torch.int64))
-
-
-@rule("logcumsumexp")
-def logcumsumexp(w, a, out):
-    top = w.reduce("ReduceMax", a.self, [a.dim], True)
-    total = w.op("CumSum", w.op("Exp", w.op("Sub", a.self, top)), w.const(a.dim, torch.int64))
-    return w.op("Add", w.op("Log", total), top)
 
 
 @rule("diff")

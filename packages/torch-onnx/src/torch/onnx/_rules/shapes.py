@@ -123,9 +123,13 @@ def repeat(w, a, out):
 
 @rule("repeat_interleave")
 def repeat_interleave(w, a, out):
-    if isinstance(a.repeats, Value):
-        raise NotImplementedError("repeat_interleave by a tensor cannot be written")
+    if not hasattr(a, "self"):
+        raise NotImplementedError(
+            "repeat_interleave of the repeats alone cannot be written: repeat torch.arange instead"
+        )
     rank = a.self.rank
+    if isinstance(a.repeats, Value):
+        return _repeated_by(w, a, rank)
     if a.dim is None or rank == 0:
         flat = w.op("Reshape", a.self, w.const([-1, 1], torch.int64))
         return w.reshape(w.op("Tile", flat, w.const([1, a.repeats], torch.int64)), [-1])
@@ -136,6 +140,20 @@ def repeat_interleave(w, a, out):
         w.const([1] * (dim + 1) + [a.repeats] + [1] * (rank - dim - 1), torch.int64),
     )
     return w.reshape(wide, [0] * dim + [-1] + [w.size(a.self, d) for d in range(dim + 1, rank)])
+
+
+def _repeated_by(w, a, rank):
+    """Each place as often as a tensor says: place i is the last whose repeats before it are at most i."""
+    x, dim = (w.reshape(a.self, [-1]), 0) if a.dim is None else (w.name(a.self), a.dim % rank)
+    repeats = w.cast(a.repeats, torch.int64)
+    if a.repeats.rank == 0 or a.repeats.shape == (1,):
+        size = w.op("Gather", w.op("Shape", x), w.const([dim], torch.int64), axis=0)
+        repeats = w.op("Expand", repeats, size)
+    ends = w.op("CumSum", repeats, w.const(0))
+    count = w.reduce("ReduceSum", repeats, [0], False)
+    places = w.op("Range", w.const(0), count, w.const(1))
+    past = w.op("Cast", w.op("LessOrEqual", ends, w.unsqueeze(places, 1)), to=7)
+    return w.op("Gather", x, w.reduce("ReduceSum", past, [1], False), axis=dim)
 
 
 # --- parts ---
@@ -258,6 +276,35 @@ def roll(w, a, out):
         head, tail = w.slice(x, dim, 0, -shift), w.slice(x, dim, -shift, 2**63 - 1)
         x = w.op("Concat", tail, head, axis=dim)
     return w.op("Reshape", x, w.shape(a.self)) if rank_size is None else x
+
+
+@rule("rot90")
+def rot90(w, a, out):
+    one, two = (d % a.self.rank for d in a.dims)
+    turns, name = a.k % 4, w.name(a.self)
+    reversed_ = {0: [], 1: [two], 2: [one, two], 3: [one]}[turns]
+    if reversed_:
+        n = len(reversed_)
+        bounds = [w.const([value] * n, torch.int64) for value in (-1, -(2**63) + 1)]
+        name = w.op("Slice", name, *bounds, w.const(reversed_, torch.int64), w.const([-1] * n, torch.int64))
+    order = list(range(a.self.rank))
+    order[one], order[two] = two, one
+    return w.op("Transpose", name, perm=order) if turns % 2 else name
+
+
+@rule("hsplit", "vsplit", "dsplit")
+def named_split(w, a, out):
+    dim = {"v": 0, "h": min(1, a.self.rank - 1), "d": 2}[w.step.name[0]]
+    return split_into(w, a.self, [_part(w, a, value, dim) for value in out], dim, out)
+
+
+@rule("sum_to_size")
+def sum_to_size(w, a, out):
+    extra = a.self.rank - len(a.size)
+    gone = list(range(extra))
+    kept = [d for d, s in enumerate(a.size, extra) if s == 1 and a.self.shape[d] != 1]
+    found = w.reduce("ReduceSum", a.self, kept, True) if kept else w.name(a.self)
+    return w.reduce("ReduceSum", found, gone, False) if gone else found
 
 
 # --- joins ---

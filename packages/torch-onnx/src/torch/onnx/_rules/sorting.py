@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
+from .._program import Value
 from . import rule
 
 
@@ -58,6 +61,37 @@ def median(w, a, out):
         raise NotImplementedError("median along a size that may change cannot be written")
     a.k = (size - 1) // 2 + 1
     return kthvalue(w, a, out)
+
+
+@rule("quantile")
+def quantile(w, a, out):
+    x, dtype = a.self, out[0].dtype
+    if a.interpolation != "linear":
+        raise NotImplementedError(f"quantile with interpolation={a.interpolation!r} cannot be written")
+    if a.dim is None:
+        flat = Value("flat", x.dtype, (w.count(x, list(range(x.rank))),))
+        w.names[flat], dim = w.reshape(x, [-1]), 0
+        row = flat
+    else:
+        row, dim = x, a.dim % x.rank
+    values, _ = _ordered(w, row, dim, False)
+    last = w.op("Sub", w.cast(w.name(w.size(row, dim), torch.int64), dtype, torch.int64), w.const(1, dtype))
+    many = isinstance(a.q, Value) and a.q.rank == 1
+    place = w.op("Mul", w.reshape(w.cast(a.q, dtype), [-1]), last)
+    floor = w.op("Floor", place)
+    low, high = (
+        w.op("Gather", values, w.cast(w.op(kind, place), torch.int64, dtype), axis=dim) for kind in ("Floor", "Ceil")
+    )
+    weight = w.reshape(w.op("Sub", place, floor), [-1 if d == dim else 1 for d in range(row.rank)])
+    found = w.op("Add", low, w.op("Mul", weight, w.op("Sub", high, low)))
+    broken = w.reduce("ReduceMax", w.op("Cast", w.op("IsNaN", row), to=1), [dim], True)
+    found = w.op("Where", w.op("Cast", broken, to=9), w.const(math.nan, dtype), found)
+    if a.dim is None:
+        return w.reshape(found, [-1] * many + [1] * (x.rank if a.keepdim else 0))
+    if not many:
+        return found if a.keepdim else w.squeeze(found, dim)
+    first = w.op("Transpose", found, perm=[dim, *(d for d in range(row.rank) if d != dim)])
+    return w.unsqueeze(first, dim + 1) if a.keepdim else first
 
 
 @rule("_unique")
