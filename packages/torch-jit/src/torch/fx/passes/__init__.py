@@ -3,7 +3,7 @@
 from torch import _seams
 
 _MODULES = (
-    "graph_drawer", "graph_manipulation", "infra", "operator_support", "param_fetch", "shape_prop", "split_module",
+    "dialect", "graph_drawer", "graph_manipulation", "infra", "operator_support", "param_fetch", "shape_prop", "split_module",
     "tools_common", "utils",
 )  # fmt: skip
 

@@ -1,5 +1,7 @@
 """Questions about nodes that passes ask."""
 
+import heapq
+
 import torch
 from torch.fx.graph import Graph
 from torch.fx.graph_module import GraphModule
@@ -47,15 +49,22 @@ def is_node_output_tensor(node: Node) -> bool:
 
 def _sorted_graph(gm, ready_first):
     """The nodes, each behind its inputs; RuntimeError where they run in a circle."""
-    made, values, waiting = Graph(), {}, list(gm.graph.nodes)
-    while waiting:
-        ready = [n for n in waiting if all(used in values for used in n.all_input_nodes)]
-        if not ready:
-            raise RuntimeError(f"Input graph has cycles, unable to add {[n.name for n in waiting]}")
-        output_only = [n for n in ready if n.op != "output"] or ready
-        for node in output_only if ready_first else output_only[:1]:
-            values[node] = made.node_copy(node, values.__getitem__)
-            waiting.remove(node)
+    order = {node: i for i, node in enumerate(gm.graph.nodes)}
+    nodes, missing = list(order), {node: len(node.all_input_nodes) for node in order}
+    made, values, depth = Graph(), {}, {}
+    # The first that is ready; or all that are ready, and only then what became so. The output is last.
+    ready = [(node.op == "output", 0, i) for i, node in enumerate(nodes) if not missing[node]]
+    while ready:
+        *_, turn, i = heapq.heappop(ready)
+        node = nodes[i]
+        values[node] = made.node_copy(node, values.__getitem__)
+        for user in node.users:
+            missing[user] -= 1
+            depth[user] = max(depth.get(user, 0), turn + 1 if ready_first else 0)
+            if not missing[user]:
+                heapq.heappush(ready, (user.op == "output", depth[user], order[user]))
+    if len(values) < len(nodes):
+        raise RuntimeError(f"Input graph has cycles, unable to add {[n.name for n in nodes if n not in values]}")
     made._codegen = gm.graph._codegen
     return made
 
