@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import os
 import threading
 from importlib import import_module
 from typing import Any
@@ -163,6 +164,9 @@ def export(model: Any, args: Any = (), f: Any = None, export_params: bool = True
     be a :class:`torch.export.ExportedProgram`. Sizes that may change stand in ``dynamic_axes``,
     ``{"input": {0: "batch"}}`` by the names of inputs and outputs, or in ``dynamic_shapes`` as for ``torch.export``.
     ``opset_version`` is 13 to 23. With ``verbose`` nodes keep the lines that they come from, and the graph is printed.
+    A file at a path has the tensors of 1 KiB and more in ``f.data`` beside it, unless ``external_data`` or ``dynamo`` is False.
+    ``verify`` compares the model with onnxruntime's results; ``report`` writes what was exported, or why it was not, as Markdown
+    to ``artifacts_dir``, and ``dump_exported_program`` the exported program as ``.pt2``.
 
     Raises :class:`.errors.UnsupportedOperatorError` that names all operators without a rule, with their lines.
 
@@ -184,14 +188,21 @@ def export(model: Any, args: Any = (), f: Any = None, export_params: bool = True
         raise NotImplementedError(f"onnx.export: {operator_export_type}: files with operators of ATen are not written")
     if export_modules_as_functions:
         raise NotImplementedError("onnx.export: modules as functions of ONNX are not written")
-    with _exporting():
-        program = _front.export(model, args, dict(kwargs or {}), options)
-    if f is not None:
-        program.save(f, external_data=external_data)
-    if verify:
-        from .verification import _verify_program
+    if profile:
+        raise NotImplementedError(
+            "onnx.export(profile=True): torch.profiler.profile around the call shows where time goes"
+        )
+    from . import _report
 
-        _verify_program(program)
+    with _report.kept(artifacts_dir, model, report, dump_exported_program) as found:
+        with _exporting():
+            program = found.program = _front.export(model, args, dict(kwargs or {}), options)
+        if f is not None:
+            program.save(f, external_data=external_data and dynamo and isinstance(f, (str, os.PathLike)))
+        if verify:
+            from .verification import _verify_program
+
+            found.verified = _verify_program(program)
     return program
 
 

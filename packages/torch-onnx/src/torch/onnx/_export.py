@@ -86,8 +86,7 @@ class Exporter:
         for value, tensor in self.folded.items():
             name = w.names[value] = w.unique(f"onnx::{value.name}")
             w.initializers[name] = _stored(tensor)
-        for step in program.steps:
-            self.step(step)
+        self._steps(program.steps)
         nodes, outputs = self._outputs(output_names)
         used = {name for node in nodes for name in _read(node)} | {o.name for o in outputs}
         held = {w.names[v] for v in program.held}
@@ -109,6 +108,23 @@ class Exporter:
         )  # fmt: skip
         self._check(model, onnx)
         return model
+
+    def _steps(self, steps: list[Step]) -> None:
+        """Write all operators; those that their rules refuse are named together."""
+        refused: list[Exception] = []
+        for step in steps:
+            try:
+                self.step(step)
+            except (NotImplementedError, OnnxExporterError) as error:
+                if not refused or not isinstance(error.__cause__, KeyError):
+                    refused.append(error)
+                # what follows is written for names that nothing gives, to hear of the rest
+                self.w.names.update({value: value.name for value in step.results})
+        if len(refused) > 1:
+            lines = "\n".join(f"  {error}" for error in dict.fromkeys(map(str, refused)))
+            raise type(refused[0])(f"these operators cannot be written as they are called:\n{lines}") from refused[0]
+        if refused:
+            raise refused[0]
 
     def step(self, step: Step) -> None:
         """Write one operator."""

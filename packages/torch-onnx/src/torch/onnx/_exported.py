@@ -102,7 +102,7 @@ def _step(node, values):
     modules = [path for path in node.meta.get("nn_module_stack", {}) if path]
     return Step(
         name, arguments, results, node.target, str(place or ""), node.meta.get("stack_trace", ""),
-        modules[-1] if modules else "", getattr(node.target, "_library", "aten"),
+        modules[-1] if modules else "", getattr(node.target, "namespace", "aten"),
     )  # fmt: skip
 
 

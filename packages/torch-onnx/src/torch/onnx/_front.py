@@ -52,8 +52,8 @@ def export(model: Any, args: Any, kwargs: dict, options: Options) -> ONNXProgram
             return _scripted(model, args, kwargs, opset, options, training)
         with select_model_mode_for_export(model, training):
             located = _located(model, args, kwargs, options)
-            exported = _export(model, args, kwargs, options.dynamic_shapes, located)
-    own = {_operator_name(k): v for k, v in options.own.items()}
+            exported = _export(model, args, kwargs, _named_dims(options.dynamic_shapes), located)
+    own = {_operator_name(k): _translator(k, v) for k, v in options.own.items()}
     fold = options.fold and training is not TrainingMode.TRAINING
     exporter = Exporter(
         _exported.read(exported), opset, own, export_params=options.export_params, fold=fold, verbose=options.verbose
@@ -111,7 +111,41 @@ def _by_name(model, args):
 
 
 def _operator_name(key):
-    return key if isinstance(key, str) else f"{key._library}::{key.__name__}"
+    """``library::name`` of an operator: one overload, or a packet of them."""
+    if isinstance(key, str):
+        return key
+    name = getattr(key, "_qualified_op_name", None)
+    if name is None and isinstance(key, torch._ops.OpOverload):
+        name = key.name().partition(".")[0]
+    if name is None:
+        raise TypeError(
+            f"custom_translation_table: expected operators such as torch.ops.aten.relu.default, got {key!r}"
+        )
+    return name
+
+
+def _translator(key, function):
+    """One function for an operator; PyTorch takes several, for its types."""
+    functions = list(function) if isinstance(function, (list, tuple)) else [function]
+    if len(functions) != 1 or not callable(functions[0]):
+        raise TypeError(
+            f"custom_translation_table: {_operator_name(key)}: expected one function (g, *arguments), got {function!r}"
+        )
+    return functions[0]
+
+
+def _named_dims(shapes):
+    """``dynamic_shapes`` whose dims may be words: equal words are one Dim."""
+    found: dict[str, Any] = {}
+
+    def dim(value):
+        if isinstance(value, dict):
+            return {k: dim(v) for k, v in value.items()}
+        if isinstance(value, (list, tuple)):
+            return type(value)(dim(v) for v in value)
+        return found.setdefault(value, Dim(_word(value))) if isinstance(value, str) else value
+
+    return dim(shapes)
 
 
 def _located(model, args, kwargs, options):
@@ -145,11 +179,13 @@ def _located(model, args, kwargs, options):
                 raise ValueError(f"onnx.export: dynamic_axes: {name} has {leaf.dim()} dims, got dim {dim}")
             dim %= leaf.dim()
             text = f"{name}_dim_{dim}" if what is None else str(what)
-            found.setdefault(names[name], {})[dim] = Dim(text) if text.isidentifier() else Dim(_word(text))
+            found.setdefault(names[name], {})[dim] = Dim(_word(text))
     return found
 
 
 def _word(text):
     import re
 
+    if text.isidentifier():
+        return text
     return re.sub(r"\W", "_", text) if text[:1].isalpha() else f"d_{re.sub(chr(92) + 'W', '_', text)}"

@@ -85,10 +85,12 @@ def verify_onnx_program(
     return [VerificationInfo.from_tensors(n, x, y) for n, x, y in zip(names, expected, actual, strict=True)]
 
 
-def _verify_program(program: Any, options: VerificationOptions | None = None) -> None:
+def _verify_program(program: Any, options: VerificationOptions | None = None) -> list[VerificationInfo]:
     options = options or VerificationOptions(atol=1e-5)
-    for info in verify_onnx_program(program):
+    found = verify_onnx_program(program)
+    for info in found:
         _compare(info, options)
+    return found
 
 
 def _compare(info, options):
