@@ -56,6 +56,8 @@ def tensor_of(proto: Any) -> torch.Tensor:
     """A tensor of a file."""
     from onnx import numpy_helper
 
+    if proto.data_type in _types.NARROW:
+        return torch.from_numpy(numpy_helper.to_array(proto).astype("int8")).to(_types.NARROW[proto.data_type][0])
     if proto.data_type not in _types.DTYPES:
         raise NotImplementedError(f"onnx.load: tensor {proto.name!r} has elements of a type that torch lacks")
     dtype, shape = _types.DTYPES[proto.data_type], tuple(proto.dims)
@@ -132,6 +134,10 @@ def _identifier(name):
     return f"_{name}" if not name.isidentifier() or keyword.iskeyword(name) else name
 
 
+#: operators that give elements as they take them
+_MOVES = {"Concat", "Expand", "Flatten", "Gather", "Identity", "Reshape", "Slice", "Squeeze", "Transpose", "Unsqueeze"}
+
+
 class Importer:
     """Reads one graph; `outer` are the names that it takes from the graphs around it, None for the model's own."""
 
@@ -139,6 +145,11 @@ class Importer:
         self.proto, self.opset, self.fixed, self.outer = proto, opset, fixed, outer
         self.graph, self.root = Graph(), torch.nn.Module()
         self._nodes: dict[str, Any] = {}
+        kinds = {v.name: v.type.tensor_type.elem_type for v in proto.input} | {
+            t.name: t.data_type for t in proto.initializer
+        }
+        #: which names are held in bytes, and their types
+        self._narrow = {name: kind for name, kind in kinds.items() if kind in _types.NARROW}
 
     def module(self) -> GraphModule:
         """The module; RuntimeError where the graph makes no sense."""
@@ -207,11 +218,35 @@ class Importer:
             attributes["opset"] = self.opset
         if "outputs" in parameters:
             attributes["outputs"] = len(node.output)
+        self._of_few_bits(node, attributes)
         made = self.graph.call_function(function, self._args(node), attributes)
         if len(node.output) == 1 and node.op_type not in ("Split", "LSTM", "GRU", "RNN", "Unique"):
             self._give(node.output[0], made)
         else:
             self._parts(node, made)
+
+    def _of_few_bits(self, node, attributes):
+        """Tells the readers that care which of their values have 2 and 4 bits, and follows those; the rest is refused."""
+        kinds = [self._narrow.get(name) for name in node.input]
+        kind, op = next((k for k in kinds if k), None), node.op_type
+        if op == "CastLike":
+            kind = kinds[1]
+            if kind:
+                attributes["to"] = kind
+        elif op == "Cast":
+            kind = attributes["to"]
+        elif op == "QuantizeLinear":
+            kind = kinds[2] if len(kinds) > 2 and node.input[2] else attributes.get("output_dtype")
+            if kind in _types.NARROW:
+                attributes["output_dtype"] = kind
+        elif op == "DequantizeLinear":
+            return
+        elif kind and op not in _MOVES:
+            raise NotImplementedError(
+                f"onnx.load: {_inner.where(node)} of integers of 2 or 4 bits: DequantizeLinear first"
+            )
+        if kind in _types.NARROW:
+            self._narrow.update(dict.fromkeys(node.output, kind))
 
     def _args(self, node):
         return tuple(self._value(name, f"the inputs of {_inner.where(node)}") if name else None for name in node.input)
@@ -229,6 +264,10 @@ class Importer:
 
     def _control(self, node):
         outer = list(dict.fromkeys(name for graph in _inner.graphs(node).values() for name in _inner.taken(graph)))
+        if few := [name for name in outer if name in self._narrow]:
+            raise NotImplementedError(
+                f"onnx.load: {_inner.where(node)} takes {few[0]!r}, integers of 2 or 4 bits: DequantizeLinear first"
+            )
         module = _inner.module(node, lambda graph: Importer(graph, self.opset, self.fixed, outer).module())
         name = _identifier(node.name or node.op_type.lower())
         while hasattr(self.root, name):
@@ -256,6 +295,8 @@ def _attribute(attribute):
     from onnx import AttributeProto, helper
 
     value = helper.get_attribute_value(attribute)
+    if attribute.type == AttributeProto.TYPE_PROTO:
+        return None  # of a value that is absent: torch has no types of those
     if attribute.type == AttributeProto.STRING:
         return value.decode()
     if attribute.type == AttributeProto.STRINGS:

@@ -15,6 +15,10 @@ DTYPES = {
     **{number: dtype for dtype, number in NUMBERS.items()},
     17: torch.float8_e4m3fn, 18: torch.float8_e4m3fnuz, 19: torch.float8_e5m2, 20: torch.float8_e5m2fnuz,
 }  # fmt: skip
+#: integers of 4 and 2 bits, which are held in bytes: number -> (dtype, the least, the greatest)
+NARROW = {
+    21: (torch.uint8, 0, 15), 22: (torch.int8, -8, 7), 25: (torch.uint8, 0, 3), 26: (torch.int8, -2, 1),
+}  # fmt: skip
 
 
 def dtype_of(number: int) -> torch.dtype:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import torch
 from torch.nn import functional as F
 
-from .._types import dtype_of
+from .._types import NARROW, dtype_of
 from . import READERS, reader
 
 _SAME = {
@@ -64,19 +65,30 @@ def isinf(x, detect_negative=1, detect_positive=1):
 
 @reader("Cast")
 def cast(x, to, saturate=1, round_mode="up"):
-    return _cast(x, dtype_of(to), saturate)
+    return in_few_bits(x, to) if to in NARROW else in_dtype(x, dtype_of(to), saturate)
 
 
 @reader("CastLike")
-def cast_like(x, like, saturate=1):
-    return _cast(x, like.dtype, saturate)
+def cast_like(x, like, saturate=1, to=None):
+    return in_dtype(x, like.dtype, saturate) if to is None else in_few_bits(x, to)
 
 
-def _cast(x, dtype, saturate):
-    """In a dtype; what lies beyond the numbers of 8 bits becomes the last of them."""
-    if saturate and dtype.itemsize == 1 and dtype.is_floating_point and x.is_floating_point():
-        limit = torch.finfo(dtype).max
-        x = (x if x.dtype.itemsize > 1 else x.float()).clamp(-limit, limit)
+def in_few_bits(x, kind):
+    """Integers of 2 or 4 bits in bytes: the last bits of each number."""
+    dtype, low, high = NARROW[kind]
+    return ((x.to(torch.int64) - low) % (high - low + 1) + low).to(dtype)
+
+
+def in_dtype(x, dtype, saturate):
+    """In a dtype; what lies beyond the floats of 8 bits becomes the last of them, or with ``saturate=0`` NaN or infinity."""
+    if dtype.itemsize == 1 and dtype.is_floating_point and x.is_floating_point():
+        info = torch.finfo(dtype)
+        x = x if x.dtype.itemsize > 1 else x.float()
+        if saturate:
+            x = x.clamp(-info.max, info.max)
+        elif dtype == torch.float8_e4m3fn:  # which torch ends at its last number
+            half_a_step = 2.0 ** math.floor(math.log2(info.max)) * info.eps / 2
+            x = torch.where(x.abs() > info.max + half_a_step, torch.full_like(x, torch.nan), x)
     return x.to(dtype)
 
 

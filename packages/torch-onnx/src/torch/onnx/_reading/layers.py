@@ -98,7 +98,13 @@ def max_pool(
     if outputs == 1:
         return found
     start = torch.arange(x.shape[:-n].numel()).reshape(*x.shape[:-n], *[1] * n) * planes
-    return found[0], found[1] + start
+    places = found[1]
+    if storage_order:  # counted with the first dim fastest
+        total, step = torch.zeros_like(places), 1
+        for size, place in zip(x.shape[-n:], torch.unravel_index(places, x.shape[-n:]), strict=True):
+            total, step = total + place * step, step * size
+        places = total
+    return found[0], places + start
 
 
 @reader("AveragePool")

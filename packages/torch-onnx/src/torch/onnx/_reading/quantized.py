@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import torch
 
-from .._types import dtype_of
+from .._types import NARROW, dtype_of
 from . import reader
+from .elements import in_dtype
 from .layers import conv
 
 _RANGES = {
@@ -33,8 +34,13 @@ def _along(values, x, axis, block=0):
 
 @reader("QuantizeLinear")
 def quantize(x, scale, zero=None, axis=1, block_size=0, output_dtype=0, precision=0, saturate=1):
-    dtype = zero.dtype if zero is not None else dtype_of(output_dtype) if output_dtype else torch.uint8
-    low, high = _range(dtype)
+    if output_dtype in NARROW:
+        dtype, low, high = NARROW[output_dtype]
+    else:
+        dtype = zero.dtype if zero is not None else dtype_of(output_dtype) if output_dtype else torch.uint8
+        if dtype.is_floating_point:
+            return in_dtype(x / _along(scale, x, axis, block_size).to(x.dtype), dtype, saturate)
+        low, high = _range(dtype)
     y = torch.round(x / _along(scale, x, axis, block_size).to(x.dtype))
     if zero is not None:
         y = y + _along(zero, x, axis, block_size).to(y.dtype)
