@@ -197,6 +197,14 @@ def test_random_numbers_and_writes_stay_two():
 
     modified, _, gm = once(f)
     assert not modified and torch.equal(gm(torch.ones(2)), f(torch.ones(2)))
+    graph = fx.Graph()
+    x = graph.placeholder("x")
+    graph.call_function(torch.ops.aten.add_.Tensor, (x, 1))
+    graph.call_function(torch.ops.aten.rand_like.default, (x,))
+    graph.call_function(torch.ops.aten.neg.default, (x,))
+    graph.output(x)
+    graph.eliminate_dead_code()
+    assert [str(n.target) for n in graph.nodes][1:-1] == ["aten.add_.Tensor", "aten.rand_like.default"]
     assert {torch.ops.aten.rand_like, torch.ops.aten.relu_} <= get_CSE_banned_ops()
     assert torch.ops.aten.relu not in get_CSE_banned_ops()
 

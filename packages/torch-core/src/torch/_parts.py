@@ -36,6 +36,8 @@ ALIASES = {
     "quantization": "ao.quantization",
     "sparse._triton_ops_meta": "_faces.triton_ops_meta",
     "_C._functorch": "_functorch._batches",
+    "_functorch.aot_autograd": "fx._aot_autograd",
+    "_functorch.partitioners": "fx._aot_autograd",
     "profiler": "autograd.profiling",
 }
 

@@ -208,14 +208,14 @@ def cudagraph_mark_step_begin() -> Any:
 
 
 def list_backends(exclude_tags: Any = ("debug", "experimental")) -> Any:
-    """Names of backends that are installed.
+    """Names of backends that are installed; those that only help to find faults, with ``exclude_tags=None``.
 
     >>> "inductor" in torch.compiler.list_backends()
     True
     """
     from . import _backends
 
-    return _backends.names()
+    return _backends.names(exclude_tags)
 
 
 def __getattr__(name: str) -> Any:

@@ -36,9 +36,10 @@ def register(name, function):
     _registered[name] = function
 
 
-def names():
-    """Names that torch.compile takes."""
-    return sorted({"inductor", "cudagraphs", *_registered})
+def names(exclude_tags):
+    """Names that torch.compile takes, without those of the tag "debug" where that is excluded."""
+    debug = () if "debug" in (exclude_tags or ()) else ("eager", "aot_eager")
+    return sorted({"inductor", "cudagraphs", *debug, *_registered})
 
 
 def custom(function):

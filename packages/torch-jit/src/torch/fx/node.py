@@ -358,6 +358,7 @@ class Node:
 
     def _writes(self, impure_random):
         name = self.target if isinstance(self.target, str) else getattr(self.target, "__name__", "")
+        name = name.partition(".")[0]  # of an overload: add_.Tensor
         if self.op == "call_function" and self.target in _IN_PLACE_OPERATORS:
             return True
         if name.startswith("__"):
