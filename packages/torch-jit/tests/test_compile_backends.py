@@ -68,3 +68,35 @@ def test_backends_have_names():
         assert torch.compile(lambda x: x + 1, backend=name)(torch.ones(1)).item() == 2
     with pytest.raises(NotImplementedError, match="openxla"):
         torch.compile(lambda x: x, backend="openxla")
+
+
+def test_a_backend_of_ones_own_gets_one_graph_for_sizes_that_are_said_to_change():
+    graphs = []
+
+    def backend(module, inputs):
+        graphs.append(module)
+        return module.forward
+
+    def f(x):
+        return torch.cat([x.view(x.shape[0] * 2, -1), x.new_zeros(x.size(0) + 1, x.shape[1] // 2)]) + x.shape[0] % 3
+
+    g = torch.compile(f, backend=backend, dynamic=True)
+    for n in (2, 3, 5, 9):
+        x = torch.arange(4.0 * n).view(n, 4)
+        assert torch.equal(g(x), f(x))
+    assert len(graphs) == 1
+    targets = {str(node.target) for node in graphs[0].graph.nodes}
+    assert {"aten.sym_size.int", "<built-in function mul>"} <= targets
+
+    graphs.clear()
+    g, x = torch.compile(lambda x: x * 2, backend=backend), torch.ones(3, 2)
+    torch._dynamo.mark_dynamic(x, 0)
+    for each in (x, torch.ones(5, 2), torch.ones(6, 2)):
+        assert torch.equal(g(each), each * 2)
+    assert len(graphs) == 1
+
+    graphs.clear()
+    g = torch.compile(lambda x: x * 2, backend=backend)
+    for n in (2, 3, 4):
+        g(torch.ones(n))
+    assert len(graphs) == 3  # nobody says that sizes change, and the backend may have looked at them

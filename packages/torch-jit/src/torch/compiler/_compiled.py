@@ -144,6 +144,8 @@ class Compiled:
             if found is not None:
                 observer, steps = found
                 break
+        *before, build, outputs, device, sets_grad, pure = steps
+        steps = (*before, build(), outputs, device, sets_grad, pure)
         self.programs.insert(0, Captured(observer.guards, observer.graph, observer.layouts))
         self._set()
         self.door.add(steps)
@@ -196,7 +198,7 @@ def _finish(observer, result, compiled):
     graph.lint()
     guards = observer.guards
     guards.inputs, guards.apart = observer.inputs, observer.told_apart()
-    run = compiled.backend(observer, graph, outputs.tensors, compiled)
+    run = functools.partial(compiled.backend, observer, graph, outputs.tensors, compiled)  # built where it is kept
     device = torch.get_default_device() if any(map(_makes, graph.nodes())) else None
     return (
         guards.steps,

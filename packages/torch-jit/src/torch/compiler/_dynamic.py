@@ -168,13 +168,14 @@ def _work(graph):
     ]
 
 
-def resized(compiled, args, kwargs, finish, observer, graph, before):
+def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False):
     """Steps of a program for the sizes of this call, of an earlier one, and others; None where there is none. A function that
     was watched twice in vain is not watched again.
 
-    ``observer`` has watched this call, ``graph`` is its program; ``before`` are layouts of the arguments of another call.
+    ``observer`` has watched this call, ``graph`` is its program; ``before`` are layouts of the arguments of another call. A
+    backend of one's own may look at the sizes of its examples: it gets a program for all sizes only where these are ``asked`` for.
     """
-    if compiled.dynamic is False or compiled.backend is not native or compiled.in_vain >= 2:
+    if compiled.dynamic is False or compiled.in_vain >= 2:
         return None
     if any(node.hasEffects() for node in graph.nodes() if node.kind() != "aten::set_grad_enabled"):
         return None
@@ -183,7 +184,8 @@ def resized(compiled, args, kwargs, finish, observer, graph, before):
         return None
     if any(_static(observer.known_at[source], dims) for source, dims in free.items()):
         return None
-    if not (config.automatic_dynamic_shapes or compiled.dynamic):
+    automatic = config.automatic_dynamic_shapes and compiled.backend is native
+    if not (automatic or compiled.dynamic or asked):
         marked = (getattr(observer.known_at[source], "_dynamo_dynamic_indices", ()) for source in free)
         if not all(set(dims) <= set(marks) for dims, marks in zip(free.values(), marked)):
             return None
@@ -241,7 +243,7 @@ def general(compiled, args, kwargs, finish, observer, graph):
 
     def attempt(free):
         before = _made_up(observer.layouts, free, None) if free else None
-        found = before and resized(compiled, args, kwargs, finish, observer, graph, before)
+        found = before and resized(compiled, args, kwargs, finish, observer, graph, before, True)
         compiled.in_vain = 0
         return found
 

@@ -12,6 +12,11 @@ _DTYPES = (
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64, torch.complex32,
     torch.complex64, torch.complex128, torch.bool, None, None, None, torch.bfloat16,
 )  # fmt: skip
+#: what gives ints that follow from sizes
+_OF_SIZES = {
+    "aten::size": torch.ops.aten.sym_size.int, "aten::add": operator.add, "aten::sub": operator.sub, "aten::mul": operator.mul,
+    "aten::floordiv": operator.floordiv, "aten::remainder": operator.mod,
+}  # fmt: skip
 _LAYOUTS = (torch.strided, torch.sparse_coo)
 _FORMATS = (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
 
@@ -43,6 +48,10 @@ def _convert(made, node, values):
     elif kind == "prim::ListUnpack":
         for i, value in enumerate(outputs):
             values[value.unique()] = made.call_function(operator.getitem, (inputs[0], i))
+    elif kind in ("prim::NumToTensor", "aten::Int"):
+        values[outputs[0].unique()] = inputs[0]  # a size that may change, on its way to an operator
+    elif len(outputs) == 1 and str(outputs[0].type()) == "int":
+        values[outputs[0].unique()] = made.call_function(_OF_SIZES[kind], tuple(inputs))
     elif kind == "aten::set_grad_enabled":
         made.call_function(torch.set_grad_enabled, (inputs[0],))
     else:

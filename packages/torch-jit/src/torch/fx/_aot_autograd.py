@@ -108,7 +108,7 @@ def aot_module_simplified(
 
     ``fw_compiler(graph_module, inputs)`` and ``bw_compiler`` give callables of the graph's inputs: parameters and buffers of
     ``mod`` first, then ``args``. Where nothing needs a gradient, ``inference_compiler`` (or ``fw_compiler``) gets the one graph.
-    The graphs are for the sizes of ``args``, and writes to inputs stay in them.
+    The graphs are for the sizes of ``args``; other sizes are compiled when they come. Writes to inputs stay in the graphs.
 
     >>> graphs = []
     >>> def compiler(graph_module, inputs):
@@ -152,7 +152,7 @@ def aot_function(
     inference_compiler: Callable[..., Any] | None = None,
     **_options: Any,
 ) -> Callable[..., Any]:
-    """``fn``, run by what compilers make of its graphs: see :func:`aot_module_simplified`. The first call compiles, for its sizes.
+    """``fn``, run by what compilers make of its graphs: see :func:`aot_module_simplified`. The first call of each layout compiles.
 
     >>> f = aot_function(lambda x, k=2: {"y": x * k}, nop)
     >>> f(torch.ones(2), k=3)
@@ -163,19 +163,18 @@ def aot_function(
     @functools.wraps(fn)
     def called(*args, **kwargs):
         leaves, spec = pytree.tree_flatten((args, kwargs))
-        if not made:
+        run = next((run for known, run in made if known == spec), None)
+        if run is None:
 
             def flat(*values):
                 given, names = pytree.tree_unflatten(list(values), spec)
                 return fn(*given, **names)
 
-            made.append(
-                _compiled(
-                    flat, leaves, fw_compiler, bw_compiler or fw_compiler, inference_compiler or fw_compiler, partition_fn,
-                    decompositions,
-                )
+            run = _compiled(
+                flat, leaves, fw_compiler, bw_compiler or fw_compiler, inference_compiler or fw_compiler, partition_fn, decompositions
             )  # fmt: skip
-        return made[0](*leaves)
+            made.append((spec, run))
+        return run(*leaves)
 
     return called
 
@@ -217,7 +216,31 @@ def aot_autograd(**options: Any) -> Callable[..., Any]:
 _TENSOR = object()  # the place of a tensor among results
 
 
-def _compiled(function, values, fw_compiler, bw_compiler, inference_compiler, partition, table):
+def _compiled(function, values, *how):
+    """A function of values, which is compiled for these, and for others when they come: other sizes are other graphs."""
+    made: dict = {}
+
+    def found(given):
+        key = (torch.is_grad_enabled(), *map(_layout, given))
+        if key not in made:
+            made[key] = _for_these(function, given, *how)
+        return made[key]
+
+    found(values)
+    return lambda *given: found(given)(*given)
+
+
+def _layout(value):
+    """What graphs are made for: of a tensor all but its elements, of anything else what it is."""
+    if isinstance(value, torch.Tensor):
+        return value.shape, value.stride(), value.dtype, value.device, value.requires_grad
+    try:
+        return type(value), hash(value), value
+    except TypeError:
+        return type(value), id(value)
+
+
+def _for_these(function, values, fw_compiler, bw_compiler, inference_compiler, partition, table):
     """A function of the values, of which the tensors go through what the compilers give."""
     at = [i for i, value in enumerate(values) if isinstance(value, torch.Tensor)]
     shape: dict = {}
