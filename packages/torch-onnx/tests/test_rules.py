@@ -282,6 +282,33 @@ def test_reading_and_writing_at_places(name, opset):
     agree(Function(function), *args, opset_version=opset)
 
 
+NAN, INF = float("nan"), float("inf")
+HARD = torch.tensor([[NAN, INF, -INF, 0.5], [-0.0, 1.0, -2.0, 0.25]])
+BITS = torch.tensor([[True, False, True], [False, False, True]])
+BYTES = torch.tensor([[3, 250, 0], [5, 7, 0]], dtype=torch.uint8)
+EDGES = {
+    "hardshrink": (F.hardshrink, HARD), "softshrink": (F.softshrink, HARD), "heaviside": (torch.heaviside, HARD, HARD.flip(1)),
+    "isclose": (torch.isclose, HARD, HARD.flip(1)), "signbit": (torch.signbit, HARD), "angle": (torch.angle, HARD),
+    "lerp": (lambda x: torch.lerp(x, x.flip(1), 0.75), HARD), "lerp by a tensor": (lambda x: torch.lerp(x, x.flip(1), x), HARD),
+    "median": (torch.median, HARD), "median of a dim": (lambda x: tuple(x.median(1)), HARD),
+    "i0": (torch.i0, HARD), "i1e": (special.i1e, HARD), "lgamma": (torch.lgamma, HARD), "log_ndtr": (special.log_ndtr, HARD),
+    "cummax with NaN": (lambda x: tuple(x.cummax(0)), HARD), "cummin with NaN": (lambda x: tuple(x.cummin(1)), HARD),
+    "cummax with the least": (lambda x: tuple(x.cummax(0)), BYTES), "cummin of bools": (lambda x: tuple(x.cummin(1)), BITS),
+    "isinf of half": (lambda x: (x.isinf(), x.isfinite(), x.isneginf(), x.nan_to_num()), HARD.half()),
+    "extremes of bools": (lambda x: (x.max(), *x.min(1), x.amax(0), x.argmin(1)), BITS), "aminmax of bools": (lambda x: tuple(x.aminmax()), BITS),
+    "abs and sign of bools": (lambda x: (x.abs(), x.sign()), BITS), "diag of bools": (lambda x: x.diag_embed(), BITS),
+    "celu of doubles": (lambda x: F.celu(x, 0.7), rows(3, 4).double()), "any of bytes": (lambda x: (x.any(1), x.all()), BYTES), "bitwise_not of bytes": (lambda x: ~x, BYTES), "tril of bytes": (torch.tril, BYTES),
+    "vecdot of bytes": (lambda x: linalg.vecdot(x, x), BYTES), "nonzero of doubles": (torch.nonzero, BYTES.double()),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("opset", [14, 20])
+@pytest.mark.parametrize("name", EDGES)
+def test_infinities_nan_and_types_that_onnx_has_for_few_operators(name, opset):
+    function, *args = EDGES[name]
+    agree(Function(function), *args, opset_version=opset)
+
+
 def test_random_numbers_are_of_their_kind():
     def draw(x):
         return torch.randint(3, 9, (500,)), torch.normal(5.0, 0.1, (500,)), x

@@ -168,6 +168,13 @@ class Writer:
             return self.op(kind, x, self.const(list(dims), torch.int64), keepdims=keep)
         return self.op(kind, x, axes=list(dims), keepdims=keep)
 
+    def is_inf(self, x: Any, dtype: torch.dtype, positive: int = 1, negative: int = 1) -> str:
+        """IsInf, which has no half types before opset 20."""
+        if dtype in (torch.float32, torch.float64) or self.opset >= 20:
+            return self.op("IsInf", x, detect_positive=positive, detect_negative=negative)
+        x = self.op("Abs", x) if positive and negative else x
+        return self.op("Equal", x, self.const(math.inf if positive else -math.inf, dtype))
+
     def unsqueeze(self, x: Any, *dims: int) -> str:
         return self.op("Unsqueeze", x, self.const(list(dims), torch.int64))
 

@@ -56,7 +56,11 @@ def selu(w, a, out):
 
 @rule("celu")
 def celu(w, a, out):
-    return w.op("Celu", a.self, alpha=float(a.alpha))
+    if a.self.dtype == torch.float32:
+        return w.op("Celu", a.self, alpha=float(a.alpha))
+    zero, alpha = _number(w, out, 0), _number(w, out, a.alpha)  # Celu has no other type
+    below = w.op("Sub", w.op("Exp", w.op("Div", w.op("Min", a.self, zero), alpha)), _number(w, out, 1))
+    return w.op("Add", w.op("Max", a.self, zero), w.op("Mul", alpha, below))
 
 
 @rule("hardsigmoid")
@@ -110,14 +114,14 @@ def log_sigmoid(w, a, out):
     return w.op("Neg", w.op("Softplus", w.op("Neg", a.self)))
 
 
-@rule("hardshrink")
-def hardshrink(w, a, out):
-    return w.op("Shrink", a.self, lambd=float(a.lambd), bias=0.0)
-
-
-@rule("softshrink")
-def softshrink(w, a, out):
-    return w.op("Shrink", a.self, lambd=float(a.lambd), bias=float(a.lambd))
+@rule("hardshrink", "softshrink")
+def shrink(w, a, out):
+    """Not by Shrink, which makes NaN 0."""
+    bound, x = _number(w, out, a.lambd), w.name(a.self)
+    size = w.op("Abs", x)
+    if w.step.name == "softshrink":
+        x = w.op("Mul", w.op("Sign", x), w.op("Sub", size, bound))
+    return w.op("Where", w.op("LessOrEqual", size, bound), _number(w, out, 0), x)
 
 
 @rule("prelu", "_prelu_kernel")

@@ -111,7 +111,10 @@ def angle(w, a, out):
 def angle_of_real(w, a, out):
     x, dtype = w.cast(a.self, out[0].dtype), out[0].dtype
     return w.op(
-        "Where", w.op("Less", x, w.const(0, dtype)), w.const(torch.pi, dtype), w.op("Mul", x, w.const(0, dtype))
+        "Where",
+        w.op("Less", x, w.const(0, dtype)),
+        w.const(torch.pi, dtype),
+        w.op("Where", w.op("IsNaN", x), x, w.const(0, dtype)),
     )
 
 

@@ -84,8 +84,9 @@ def bernoulli(w, a, out):
 @rule("tril", "triu", since=14)
 def tril(w, a, out):
     upper, x = int(w.step.name == "triu"), a.self
-    if x.dtype == torch.bool:
-        return w.op("Cast", w.op("Trilu", w.cast(x, torch.int64), w.name(a.diagonal, torch.int64), upper=upper), to=9)
+    if x.dtype in (torch.bool, torch.uint8, torch.int8, torch.int16):
+        found = w.op("Trilu", w.cast(x, torch.int64), w.name(a.diagonal, torch.int64), upper=upper)
+        return w.cast(found, x.dtype, torch.int64)
     return w.op("Trilu", x, w.name(a.diagonal, torch.int64), upper=upper)
 
 
@@ -130,7 +131,7 @@ def diag_embed(w, a, out):
         w.names[flat] = w.reshape(x, [-1])
         x = flat
     name, on = embedded(w, x, w.name(x), x.rank, offset)
-    found = w.op("Where", on, name, w.const(0, dtype))
+    found = w.op("And", on, name) if dtype == torch.bool else w.op("Where", on, name, w.const(0, dtype))
     rank = x.rank + 1
     one, two = getattr(a, "dim1", -2) % rank, getattr(a, "dim2", -1) % rank
     order = iter(range(rank - 2))
@@ -177,6 +178,7 @@ def randint(w, a, out):
 @rule("normal")
 def normal(w, a, out):
     dtype = out[0].dtype
+    a.std = 1.0 if getattr(a, "std", None) is None else a.std
     if hasattr(a, "size"):
         shape = w.ints(a.size)
     else:

@@ -135,12 +135,17 @@ def masked_select(w, a, out):
 
 @rule("nonzero", "argwhere")
 def nonzero(w, a, out):
-    return w.op("Transpose", w.op("NonZero", a.self), perm=[1, 0])
+    return w.op("Transpose", nonzero_of(w, a.self), perm=[1, 0])
+
+
+def nonzero_of(w, x):
+    """NonZero; runtimes have it for few types."""
+    return w.op("NonZero", x if x.dtype in (torch.float32, torch.int64, torch.int32) else w.cast(x, torch.bool))
 
 
 @rule("nonzero_tuple")
 def nonzero_tuple(w, a, out):
-    found = w.op("NonZero", a.self)
+    found = nonzero_of(w, a.self)
     return tuple(w.op("Gather", found, w.const(i, torch.int64), axis=0) for i in range(len(out)))
 
 

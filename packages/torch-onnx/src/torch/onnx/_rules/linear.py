@@ -5,15 +5,17 @@ from __future__ import annotations
 import torch
 
 from .._program import Value
-from . import operands, rule
+from . import common, operands, rule
 
 
 @rule("mm", "bmm", "matmul", "mv", "dot", "vecdot", "linalg_matmul")
 def matmul(w, a, out):
     names = [v for v in vars(a).values() if isinstance(v, Value)]
+    if w.step.name == "vecdot":  # products are of the tensors' type, sums of the result's
+        dtype = common(*names[:2])
+        product = w.op("Mul", *operands(w, dtype, *names[:2]))
+        return w.reduce("ReduceSum", w.cast(product, out[0].dtype, dtype), [a.dim], False)
     x, y = operands(w, out[0].dtype, *names[:2])
-    if w.step.name == "vecdot":
-        return w.reduce("ReduceSum", w.op("Mul", x, y), [a.dim], False)
     return w.op("MatMul", x, y)
 
 

@@ -19,7 +19,12 @@ _SAME = {
 
 
 def _same(kind):
-    return lambda w, a, out: w.op(kind, w.cast(a.self, out[0].dtype))
+    def write(w, a, out):
+        if out[0].dtype == torch.bool:  # abs and sign, which change nothing there
+            return w.name(a.self)
+        return w.op(kind, w.cast(a.self, out[0].dtype))
+
+    return write
 
 
 for _name, _kind in _SAME.items():
@@ -106,8 +111,8 @@ def nan_to_num(w, a, out):
     limits = torch.finfo(dtype)
     x = w.op("Where", w.op("IsNaN", a.self), w.const(a.nan or 0.0, dtype), a.self)
     high, low = limits.max if a.posinf is None else a.posinf, limits.min if a.neginf is None else a.neginf
-    x = w.op("Where", w.op("IsInf", x, detect_negative=0), w.const(high, dtype), x)
-    return w.op("Where", w.op("IsInf", x, detect_positive=0), w.const(low, dtype), x)
+    x = w.op("Where", w.is_inf(x, dtype, negative=0), w.const(high, dtype), x)
+    return w.op("Where", w.is_inf(x, dtype, positive=0), w.const(low, dtype), x)
 
 
 # --- questions ---
@@ -123,24 +128,36 @@ def isinf(w, a, out):
     positive, negative = {"isposinf": (1, 0), "isneginf": (0, 1)}.get(w.step.name, (1, 1))
     if not a.self.is_float:
         return w.op("Expand", w.const(False), w.shape(a.self))
-    return w.op("IsInf", a.self, detect_positive=positive, detect_negative=negative)
+    return w.is_inf(a.self, a.self.dtype, positive, negative)
 
 
 @rule("isfinite")
 def isfinite(w, a, out):
     if not a.self.is_float:
         return w.op("Expand", w.const(True), w.shape(a.self))
-    return w.op("Not", w.op("Or", w.op("IsInf", a.self), w.op("IsNaN", a.self)))
+    return w.op("Not", w.op("Or", w.is_inf(a.self, a.self.dtype), w.op("IsNaN", a.self)))
 
 
 @rule("signbit")
 def signbit(w, a, out):
-    return w.op("Less", a.self, w.const(0, a.self.dtype))
+    dtype = a.self.dtype
+    if dtype == torch.bool:
+        return w.op("Expand", w.const(False), w.shape(a.self))
+    zero = w.const(0, dtype)
+    below = w.op("Less", a.self, zero)
+    if not a.self.is_float:
+        return below
+    # -0.0 is told by its reciprocal
+    return w.op("Or", below, w.op("Less", w.op("Reciprocal", a.self), zero))
 
 
 @rule("logical_not", "bitwise_not")
 def logical_not(w, a, out):
     if w.step.name == "bitwise_not" and a.self.dtype != torch.bool:
+        if w.opset >= 18:
+            return w.op("BitwiseNot", a.self)
+        if not a.self.dtype.is_signed:
+            return w.op("Sub", w.const(torch.iinfo(a.self.dtype).max, a.self.dtype), a.self)
         return w.op("Sub", w.op("Neg", a.self), w.const(1, a.self.dtype))
     return w.op("Not", w.cast(a.self, torch.bool))
 
@@ -182,7 +199,11 @@ def isclose(w, a, out):
     dtype = common(a.self, a.other)
     x, y = operands(w, dtype, a.self, a.other)
     bound = w.op("Add", w.const(a.atol, dtype), w.op("Mul", w.const(a.rtol, dtype), w.op("Abs", y)))
-    near = w.op("Or", w.op("LessOrEqual", w.op("Abs", w.op("Sub", x, y)), bound), w.op("Equal", x, y))
+    away = w.op("Abs", w.op("Sub", x, y))
+    near = w.op("LessOrEqual", away, bound)
+    if dtype.is_floating_point:  # nothing is close to infinity but itself
+        near = w.op("And", near, w.op("Less", away, w.const(math.inf, dtype)))
+    near = w.op("Or", near, w.op("Equal", x, y))
     return w.op("Or", near, w.op("And", w.op("IsNaN", x), w.op("IsNaN", y))) if a.equal_nan else near
 
 
@@ -314,7 +335,8 @@ def heaviside(w, a, out):
     dtype = out[0].dtype
     x, y = operands(w, dtype, a.self, a.other)
     zero = w.const(0, dtype)
-    return w.op("Where", w.op("Equal", x, zero), y, w.cast(w.op("Greater", x, zero), dtype))
+    found = w.op("Where", w.op("Equal", x, zero), y, w.cast(w.op("Greater", x, zero), dtype))
+    return w.op("Where", w.op("IsNaN", x), x, found) if dtype.is_floating_point else found
 
 
 @rule("ldexp")
@@ -355,7 +377,9 @@ def copysign(w, a, out):
 @rule("where")
 def where(w, a, out):
     if not hasattr(a, "self"):
-        return tuple(w.squeeze(p, 0) for p in _split_rows(w, w.op("NonZero", a.condition), a.condition.rank))
+        return tuple(
+            w.squeeze(p, 0) for p in _split_rows(w, w.op("NonZero", w.cast(a.condition, torch.bool)), a.condition.rank)
+        )
     return w.op("Where", w.cast(a.condition, torch.bool), *operands(w, out[0].dtype, a.self, a.other))
 
 
@@ -382,7 +406,12 @@ def clamp(w, a, out):
 @rule("lerp")
 def lerp(w, a, out):
     start, end, weight = operands(w, out[0].dtype, a.self, a.end, a.weight)
-    return w.op("Add", start, w.op("Mul", weight, w.op("Sub", end, start)))
+    away = w.op("Sub", end, start)
+    near = w.op("Add", start, w.op("Mul", weight, away))
+    far = w.op("Sub", end, w.op("Mul", away, w.op("Sub", w.const(1, out[0].dtype), weight)))
+    if isinstance(a.weight, (int, float)):
+        return near if abs(a.weight) < 0.5 else far
+    return w.op("Where", w.op("Less", w.op("Abs", weight), w.const(0.5, out[0].dtype)), near, far)
 
 
 @rule("addcmul", "addcdiv")

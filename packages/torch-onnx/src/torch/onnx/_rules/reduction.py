@@ -36,10 +36,17 @@ def prod(w, a, out):
     return w.reduce("ReduceProd", w.cast(a.self, out[0].dtype), axes, a.keepdim)
 
 
+def comparable(w, x):
+    """A value in a type whose elements ONNX compares, and that type."""
+    dtype = torch.int32 if x.dtype in (torch.bool, torch.int16) else x.dtype
+    return w.cast(x, dtype), dtype
+
+
 @rule("amax", "amin")
 def amax(w, a, out):
     kind = "ReduceMax" if w.step.name == "amax" else "ReduceMin"
-    return w.reduce(kind, a.self, dims(a.dim, a.self.rank), a.keepdim)
+    name, dtype = comparable(w, a.self)
+    return w.cast(w.reduce(kind, name, dims(a.dim, a.self.rank), a.keepdim), a.self.dtype, dtype)
 
 
 @rule("max", "min")
@@ -47,26 +54,30 @@ def max_(w, a, out):
     kind = "Max" if w.step.name == "max" else "Min"
     if hasattr(a, "other"):
         return w.op(kind, w.cast(a.self, out[0].dtype), w.cast(a.other, out[0].dtype))
+    name, dtype = comparable(w, a.self)
     if not hasattr(a, "dim"):
-        return w.reduce(f"Reduce{kind}", a.self, None, False)
+        return w.cast(w.reduce(f"Reduce{kind}", name, None, False), a.self.dtype, dtype)
     if a.self.rank == 0:
         return w.name(a.self), w.const(0)
-    values = w.reduce(f"Reduce{kind}", a.self, [a.dim], a.keepdim)
-    return values, w.op(f"Arg{kind}", a.self, axis=a.dim, keepdims=int(a.keepdim))
+    values = w.cast(w.reduce(f"Reduce{kind}", name, [a.dim], a.keepdim), a.self.dtype, dtype)
+    return values, w.op(f"Arg{kind}", name, axis=a.dim, keepdims=int(a.keepdim))
 
 
 @rule("aminmax")
 def aminmax(w, a, out):
     axes = None if a.dim is None else [a.dim]
-    return tuple(w.reduce(kind, a.self, axes, a.keepdim) for kind in ("ReduceMin", "ReduceMax"))
+    name, dtype = comparable(w, a.self)
+    found = (w.reduce(kind, name, axes, a.keepdim) for kind in ("ReduceMin", "ReduceMax"))
+    return tuple(w.cast(x, a.self.dtype, dtype) for x in found)
 
 
 @rule("argmax", "argmin")
 def argmax(w, a, out):
     kind = "ArgMax" if w.step.name == "argmax" else "ArgMin"
+    name, _ = comparable(w, a.self)
     if a.dim is not None:
-        return w.op(kind, a.self, axis=a.dim, keepdims=int(a.keepdim))
-    found = w.op(kind, w.reshape(a.self, [-1]), axis=0, keepdims=0)
+        return w.op(kind, name, axis=a.dim, keepdims=int(a.keepdim))
+    found = w.op(kind, w.reshape(name, [-1]), axis=0, keepdims=0)
     return w.reshape(found, [1] * a.self.rank) if a.keepdim else found
 
 
@@ -74,7 +85,7 @@ def argmax(w, a, out):
 def any_(w, a, out):
     x = w.cast(w.cast(a.self, torch.bool), torch.int32, torch.bool)
     kind = "ReduceMax" if w.step.name == "any" else "ReduceMin"
-    return w.cast(w.reduce(kind, x, dims(a.dim, a.self.rank), a.keepdim), torch.bool, torch.int32)
+    return w.cast(w.reduce(kind, x, dims(a.dim, a.self.rank), a.keepdim), out[0].dtype, torch.int32)
 
 
 @rule("count_nonzero")

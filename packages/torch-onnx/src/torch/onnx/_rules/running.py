@@ -9,15 +9,16 @@ import torch
 from . import rule
 
 
-def before(w, x, name, dim, nothing, dtype):
+def before(w, x, name, dim, nothing, dtype, of=None):
     """``x`` with a dim more after ``dim``: at place i, what stands at and before i, and ``nothing`` beyond."""
-    size = w.size(x, dim)
+    of = dim if of is None else of  # the dim of ``x`` that the name's dim is
+    size = w.size(x, of)
     if isinstance(size, int):
         seen = w.const(torch.ones(size, size, dtype=torch.bool).tril())
     else:
         places = w.op("Range", w.const(0), size, w.const(1))
         seen = w.op("GreaterOrEqual", w.unsqueeze(places, 1), w.unsqueeze(places, 0))
-    rest = x.rank - dim - 1
+    rest = x.rank - of - 1
     if rest:
         seen = w.unsqueeze(seen, *range(2, 2 + rest))
     return w.op("Where", seen, w.unsqueeze(name, dim), w.const(nothing, dtype))
@@ -36,9 +37,20 @@ def cummax(w, a, out):
     if x.rank == 0:
         return w.name(x), w.const(0)
     dim, kind = a.dim % x.rank, w.step.name[3:].capitalize()
-    wide = before(w, x, w.name(x), dim, _limit(dtype, kind == "Min"), dtype)
-    values = w.reduce(f"Reduce{kind}", wide, [dim + 1], False)
-    return values, w.op(f"Arg{kind}", wide, axis=dim + 1, keepdims=0, select_last_index=1)
+    name = w.cast(x, torch.int32) if dtype == torch.bool else w.name(x)
+    counted = torch.int32 if dtype == torch.bool else dtype
+    wide = before(w, x, name, dim, _limit(counted, kind == "Min"), counted)
+    top = w.reduce(f"Reduce{kind}", wide, [dim + 1], True)
+    found = w.op("Equal", wide, top)
+    if x.is_float:
+        found = w.op("Or", found, w.op("IsNaN", wide))
+    # the last place that has it; beyond the place itself there is none
+    size = w.size(x, dim)
+    places = w.op("Range", w.const(0), w.name(size, torch.int64), w.const(1))
+    places = w.unsqueeze(places, *range(1, x.rank - dim)) if x.rank - dim > 1 else places
+    row = before(w, x, places, 0, -1, torch.int64, of=dim)
+    at = w.reduce("ReduceMax", w.op("Where", found, row, w.const(-1)), [dim + 1], False)
+    return w.cast(w.squeeze(top, dim + 1), dtype, counted), at
 
 
 @rule("cumprod")
@@ -56,9 +68,9 @@ def logcumsumexp(w, a, out):
     if x.rank == 0:
         return w.name(x)
     dim = a.dim % x.rank
-    wide = before(w, x, w.name(x), dim, -math.inf, dtype)
+    wide = before(w, x, w.cast(x, dtype), dim, -math.inf, dtype)
     top = w.reduce("ReduceMax", wide, [dim + 1], True)
-    finite = w.op("Where", w.op("IsInf", top), w.const(0, dtype), top)
+    finite = w.op("Where", w.is_inf(top, dtype), w.const(0, dtype), top)
     total = w.reduce("ReduceSum", w.op("Exp", w.op("Sub", wide, finite)), [dim + 1], False)
     return w.op("Add", w.op("Log", total), w.squeeze(finite, dim + 1))
 

@@ -55,12 +55,24 @@ def median(w, a, out):
         count = w.op("Size", x)
         middle = w.op("Add", w.op("Div", w.op("Sub", count, w.const(1)), w.const(2)), w.const(1))
         values, _ = w.op("TopK", flat, w.ints(middle), axis=0, largest=0, sorted=1, outputs=2)
-        return w.op("Squeeze", w.slice(values, 0, -1, 2**63 - 1))
+        found = w.op("Squeeze", w.slice(values, 0, -1, 2**63 - 1))
+        return w.op("Where", _broken(w, flat, 0, False)[0], w.const(math.nan, x.dtype), found) if x.is_float else found
     size = w.size(x, dim)
     if not isinstance(size, int):
         raise NotImplementedError("median along a size that may change cannot be written")
     a.k = (size - 1) // 2 + 1
-    return kthvalue(w, a, out)
+    values, places = kthvalue(w, a, out)
+    if not x.is_float:
+        return values, places
+    broken, first = _broken(w, x, dim, a.keepdim)
+    return w.op("Where", broken, w.const(math.nan, x.dtype), values), w.op("Where", broken, first, places)
+
+
+def _broken(w, x, dim, keepdim):
+    """Whether a row has NaN, and where the first one is."""
+    nan = w.op("Cast", w.op("IsNaN", x), to=6)
+    most = w.op("Cast", w.reduce("ReduceMax", nan, [dim], keepdim), to=9)
+    return most, w.op("ArgMax", nan, axis=dim, keepdims=int(keepdim))
 
 
 @rule("quantile")

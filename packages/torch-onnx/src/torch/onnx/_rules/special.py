@@ -146,7 +146,7 @@ def lgamma(x):
     found = (y - 0.5) * y.f("Log") - y + math.log(2 * math.pi) / 2 + _stirling(y) - product.f("Log")
     fraction = x - x.f("Floor")
     reflected = math.log(math.pi) - (fraction * math.pi).f("Sin").f("Abs").f("Log") - found
-    return found.where(mirrored, reflected)
+    return found.where(mirrored, reflected).where(x.w.is_inf(x.name, x.dtype), math.inf)
 
 
 @rule("digamma")
@@ -175,6 +175,8 @@ def _bessel(x, order, scaled):
     series = _polynomial(half * half, [1 / (math.factorial(k) * math.factorial(k + order)) for k in range(28)])
     near = series * half if order else series
     z = size.where(size.less(12), 12)
+    if not scaled:  # where exp has long been infinite, so that infinity is no 0 * inf
+        z = z._new("Min", z.name, x.w.const(1400.0, x.dtype))
     terms, term = [], Fraction(1)
     for k in range(9):
         terms.append(term)
