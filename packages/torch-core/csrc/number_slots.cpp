@@ -141,6 +141,11 @@ PyObject* nb_unary(PyObject* self) {
     PyErr_SetString(PyExc_NotImplementedError, "this operator has no row in this build of torch-core");
     return nullptr;
   }
+  if (const DType t = impl_of(self)->dtype;
+      N == kInvert && !is_integral(t) && t != DType::Bool && !asks_python(keys_of(self)))
+    return PyErr_Format(PyExc_TypeError,
+                        "~ (operator.invert) is only implemented on integer and Boolean-type tensors, not on torch.%s",
+                        name(t));
   return call_row(row, self, nullptr, 0, nullptr);
 }
 

@@ -142,6 +142,7 @@ PyObject* get_is_sparse_csr(PyObject* self, void*) {
 }
 PyObject* get_ndim(PyObject* self, void*) { return PyLong_FromLong(impl_of(self)->ndim); }
 PyObject* get_itemsize(PyObject* self, void*) { return PyLong_FromLongLong(item_size(impl_of(self)->dtype)); }
+PyObject* get_cdata(PyObject* self, void*) { return PyLong_FromVoidPtr(impl_of(self)); }
 PyObject* get_nbytes(PyObject* self, void*) {
   if (!lies_in_memory(borrow(self)))
     return PyErr_Format(PyExc_RuntimeError,
@@ -233,6 +234,7 @@ PyGetSetDef getset[] = {
     {"nbytes", get_nbytes, nullptr, "Bytes of all elements.", nullptr},
     {"__dict__", get_dict, put_dict, nullptr, nullptr},
     {"_attributes", get_attributes, nullptr, "__dict__, or None before the first attribute.", nullptr},
+    {"_cdata", get_cdata, nullptr, "Which tensor this is: the address of its header.", nullptr},
     {"_version", get_version, nullptr, "Counts in-place changes.", nullptr},
     {"_base", get_base, nullptr, "The tensor that this one is a view of, or None.", nullptr},
     {"requires_grad", get_requires_grad, put_requires_grad, "True when gradients are recorded for this tensor.",

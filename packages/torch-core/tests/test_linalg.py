@@ -262,3 +262,9 @@ def test_norms_of_matrices_without_elements_are_zero(shape):
         assert torch.linalg.matrix_norm(x, order, keepdim=True).shape == (*shape[:-2], 1, 1)
     with pytest.raises(IndexError, match=r"order -2 of a matrix without elements, got shape"):
         torch.linalg.matrix_norm(x, -2)
+
+
+@pytest.mark.parametrize("order", [2, "fro", "nuc"])
+def test_a_vector_has_no_matrix_norm(order):
+    with pytest.raises(RuntimeError, match=r"linalg.matrix_norm: .* at least 2 dimensions, got shape \(3,\)"):
+        torch.linalg.matrix_norm(torch.ones(3), order)

@@ -294,3 +294,19 @@ def test_the_number_after_one_of_a_half_type_is_the_next_of_that_type(dtype, tow
     found = torch.nextafter(every, torch.full((), toward, dtype=dtype).expand(every.shape))
     assert found.dtype == dtype
     np.testing.assert_array_equal(found.to(torch.float64).numpy(), expected)
+
+
+def test_the_powers_of_truth_values_are_those_of_truth_values():
+    x = torch.tensor([True, False])
+    assert x.pow(True).tolist() == [True, False] and x.pow(True).dtype == torch.bool
+    assert (x**False).tolist() == [True, True]
+    assert x.pow_(False).tolist() == [True, True]
+    with pytest.raises(NotImplementedError, match="not implemented for torch.bool"):
+        x.pow(torch.tensor(True))
+
+
+def test_two_numbers_have_a_result_type():
+    assert torch.result_type(1, 2.0) == torch.float32
+    assert torch.result_type(1, True) == torch.int64
+    assert torch.result_type(1, 2j) == torch.complex64
+    assert torch.result_type(True, False) == torch.bool

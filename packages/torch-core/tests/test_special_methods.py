@@ -61,3 +61,14 @@ def test_names_that_libraries_look_for():
         _triton_ops_meta.minimize(None, {}, {})
     assert torch.meshgrid.__kwdefaults__ == {"indexing": None} and torch.fft.Tensor is torch.Tensor
     assert torch._C._distributed_rpc._is_current_rpc_agent_set() is False
+
+
+@pytest.mark.parametrize("x", [torch.ones(2), torch.ones(2, dtype=torch.complex64)])
+def test_no_bits_of_fractions_are_turned_around(x):
+    with pytest.raises(TypeError, match=rf"only implemented on integer and Boolean-type tensors, not on {x.dtype}"):
+        ~x
+
+
+def test_a_tensor_has_a_number_of_its_own():
+    x = torch.ones(2)
+    assert x._cdata == x._cdata != x.view(2)._cdata

@@ -25,9 +25,9 @@ Tensor as_type(const Tensor& a, Type dtype) { return dtype && *dtype != a.dtype(
 std::pair<int64_t, int64_t> matrix_dims(const char* op, const Tensor& a, IntArrayRef dim) {
   TORCH_CHECK(is_floating(a.dtype()) || is_complex(a.dtype()), op,
               ": Expected a floating point or complex tensor as input. Got ", a.dtype(), "; convert with x.float()");
+  TORCH_CHECK(a.dim() >= 2, op, ": The input tensor A must have at least 2 dimensions, got shape ", a.sizes());
   TORCH_CHECK(dim.size() == 2, op, ": dim must be a 2-tuple. Got ", Bracketed{dim});
   const int64_t i = wrap_dim(dim[0], a.dim()), j = wrap_dim(dim[1], a.dim());
-  TORCH_CHECK(a.dim() >= 2, op, ": The input tensor A must have at least 2 dimensions, got shape ", a.sizes());
   TORCH_CHECK(i != j, op, ": dims must be different. Got (", dim[0], ", ", dim[1], ")");
   return {i, j};
 }

@@ -105,15 +105,21 @@ Tensor pow_into(const Tensor& out, const Tensor& self, const Tensor& exponent) {
     const double p = e.to_double();
     const bool real = is_floating(dtype);
     auto power = [&](Formula f) { return elementwise(op_of("pow", f), dtype, out, one); };
-    auto named = [&](auto tag) {
-      using Tag = decltype(tag);
-      Tensor x = dtype == self.dtype() ? self : preserving_copy(self, dtype);
-      Tensor r = OperatorFunctions<Tag>::get(DispatchKey::CPU)(x);
+    auto given = [&](const Tensor& r) {
       if (!out) return r;
       check_in_place("pow", out, r.sizes(), r.dtype());
       copy_into(out, r);
       return out;
     };
+    auto named = [&](auto tag) {
+      using Tag = decltype(tag);
+      Tensor x = dtype == self.dtype() ? self : preserving_copy(self, dtype);
+      return given(OperatorFunctions<Tag>::get(DispatchKey::CPU)(x));
+    };
+    if (dtype == DType::Bool && exponent.is_wrapped_number()) {
+      const Tensor r = preserving_copy(self, dtype);
+      return given(p == 1 ? r : fill_(r, Scalar(true)));
+    }
     if (p == 2) return named(op::square());
     if (p == 3) return power(Formula::cube);
     if (real && p == 0.5) return named(op::sqrt());
