@@ -114,6 +114,7 @@ class Engine final : Backward::Sums {
   std::vector<Tensor> run(std::vector<Tensor> grads);
   void at_end(std::function<void()> f) { at_end_.push_back(std::move(f)); }
   uint64_t number() const noexcept { return pass_.number; }
+  bool reaches_all_leaves() const noexcept { return inputs_.empty() && (!outer_ || outer_->reaches_all_leaves()); }
   bool visits(Node& n) const noexcept {
     if (n.claim.load(std::memory_order_relaxed) == pass_.number) return n.visit.needed;
     auto at = aside_.find(&n);
@@ -412,6 +413,7 @@ std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Tensor> grads
 
 bool in_backward() noexcept { return innermost; }
 uint64_t current_pass() noexcept { return innermost ? innermost->number() : 0; }
+bool passes_reach_all_leaves() noexcept { return !innermost || innermost->reaches_all_leaves(); }
 bool pass_visits(Node& n) noexcept { return innermost && innermost->visits(n); }
 bool at_end_of_pass(std::function<void()> f) {
   if (innermost) innermost->at_end(std::move(f));

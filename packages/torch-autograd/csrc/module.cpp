@@ -30,6 +30,7 @@ PyObject* get_anomaly(PyObject*, PyObject*) {
 }
 PyObject* count_live_nodes(PyObject*, PyObject*) { return PyLong_FromLongLong(live_nodes()); }
 PyObject* is_in_backward(PyObject*, PyObject*) { return PyBool_FromLong(in_backward()); }
+PyObject* do_passes_reach_all_leaves(PyObject*, PyObject*) { return PyBool_FromLong(passes_reach_all_leaves()); }
 PyObject* set_requires_grad_of(PyObject*, PyObject* args) {
   PyObject* tensor;
   int value;
@@ -73,6 +74,7 @@ PyMethodDef functions[] = {
     {"_get_anomaly", get_anomaly, METH_NOARGS, nullptr},
     {"_live_nodes", count_live_nodes, METH_NOARGS, "How many nodes exist, of all threads: for tests."},
     {"_in_backward", is_in_backward, METH_NOARGS, nullptr},
+    {"_passes_reach_all_leaves", do_passes_reach_all_leaves, METH_NOARGS, nullptr},
     {"_set_requires_grad", set_requires_grad_of, METH_VARARGS, nullptr},
     {}};
 

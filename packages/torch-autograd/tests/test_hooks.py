@@ -389,3 +389,28 @@ def test_the_node_that_runs_is_known_while_it_unpacks_what_it_saved():
     assert torch._C._current_autograd_node() is None
     y.backward()
     assert seen == [y.grad_fn]
+
+
+def test_a_pass_for_chosen_inputs_is_no_place_for_a_pass_that_is_for_all():
+    x, seen = leaf(1.0), []
+
+    def look(g):
+        seen.append(torch.autograd._is_checkpoint_valid())
+
+    def run():
+        y = 2 * x
+        y.register_hook(look)
+        return y
+
+    def nested(g):
+        with torch.enable_grad():
+            run().backward()
+
+    assert torch.autograd._is_checkpoint_valid()
+    run().backward()
+    torch.autograd.grad(run(), x)
+    run().backward(inputs=[x])
+    outer = 3 * x
+    outer.register_hook(nested)
+    torch.autograd.grad(outer, x)
+    assert seen == [True, False, False, False] and torch.autograd._is_checkpoint_valid()

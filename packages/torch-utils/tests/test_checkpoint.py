@@ -249,3 +249,15 @@ def test_parts_one_after_the_other_give_gradients_to_all(way, parts):
     x.sum().backward()
     for leaf, grad in zip(leaves, expected):
         torch.testing.assert_close(leaf.grad, grad)
+
+
+def test_the_reentrant_way_refuses_passes_for_chosen_inputs():
+    layer, x = torch.nn.Linear(2, 2), torch.ones(2, requires_grad=True)
+    part = checkpoint(layer, x, use_reentrant=True).sum()
+    with pytest.raises(RuntimeError, match="incompatible with .grad"):
+        torch.autograd.grad(part, x, retain_graph=True)
+    with pytest.raises(RuntimeError, match="give it use_reentrant=False"):
+        part.backward(inputs=[x], retain_graph=True)
+    assert layer.weight.grad is None
+    part.backward()
+    assert layer.weight.grad is not None

@@ -71,6 +71,9 @@ __all__ = [
     "traceable",
 ]
 
+#: what libraries with checkpoints of their own ask within a backward pass
+_is_checkpoint_valid = Variable._execution_engine.is_checkpoint_valid
+
 # Called by torch-core when a constructor is given requires_grad=True.
 _set_requires_grad = _C._set_requires_grad
 

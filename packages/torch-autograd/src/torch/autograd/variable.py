@@ -36,6 +36,16 @@ class _Engine:
         """
         _C._queue_callback(callback)
 
+    def is_checkpoint_valid(self) -> bool:
+        """Whether a pass may be started within those that run now and still give every leaf its gradient: False within
+        :func:`torch.autograd.grad` and ``backward(inputs=...)``.
+
+        >>> import torch
+        >>> torch.autograd.Variable._execution_engine.is_checkpoint_valid()
+        True
+        """
+        return _C._passes_reach_all_leaves()
+
 
 class Variable(metaclass=_VariableMeta):
     """Gives a tensor over the same memory, as old programs expect; ``requires_grad`` as asked.

@@ -75,5 +75,7 @@ TORCH_API std::vector<Tensor> run_backward(ArrayRef<Edge> roots, std::vector<Ten
 TORCH_API bool in_backward() noexcept;
 TORCH_API uint64_t current_pass() noexcept;
 TORCH_API bool pass_visits(Node& n) noexcept;
+// Whether no pass that runs on this thread is for chosen inputs alone, which would leave out other leaves.
+TORCH_API bool passes_reach_all_leaves() noexcept;
 
 }  // namespace torch::autograd

@@ -39,6 +39,12 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
+        if not torch.autograd._is_checkpoint_valid():
+            raise RuntimeError(
+                "checkpoint: with use_reentrant=True it is incompatible with .grad() or passing an `inputs` parameter to "
+                ".backward(), since the weights of the part would get gradients that were not asked for; "
+                "give it use_reentrant=False, or call .backward() without inputs"
+            )
         args = list(ctx.others)
         for i, tensor in zip(ctx.tensors, detach_variable(ctx.saved_tensors)):
             args[i] = tensor
