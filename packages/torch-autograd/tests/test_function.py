@@ -1,5 +1,6 @@
 import gc
 import weakref
+from unittest import mock
 
 import pytest
 import torch
@@ -321,3 +322,20 @@ def test_names_of_old_programs():
 def test_the_name_of_a_node_whose_graph_has_gone():
     node = Square.apply(torch.ones(1, requires_grad=True)).grad_fn
     assert node.name() == "SquareBackward"
+
+
+def test_a_test_may_put_its_own_object_in_place_of_forward():
+    class Double(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return 2 * x
+
+        @staticmethod
+        def backward(ctx, g):
+            return 2 * g
+
+    with mock.patch.object(Double, "forward", side_effect=Double.forward) as forward:
+        x = leaf(1.0)
+        y = Double.apply(x)
+    y.backward()
+    assert forward.call_count == 1 and (y.item(), x.grad.item()) == (2, 2)
