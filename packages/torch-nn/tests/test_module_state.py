@@ -262,3 +262,13 @@ def test_values_for_parameters_without_memory_are_not_lost_in_silence():
         bare.load_state_dict(nn.Linear(2, 3, device="meta").state_dict())
         bare.load_state_dict(given, assign=True)
     assert bare.weight.tolist() == given["weight"].tolist()
+
+
+def test_a_module_that_loads_its_own_part_less_strictly_misses_nothing():
+    class Lenient(torch.nn.Linear):
+        def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, *lists):
+            super()._load_from_state_dict(state_dict, prefix, local_metadata, False, *lists)
+
+    layer = torch.nn.Sequential(Lenient(1, 1))
+    keys = layer.load_state_dict({"0.weight": torch.tensor([[3.0]]), "0.other": torch.ones(1)})
+    assert keys == ([], []) and layer[0].weight.item() == 3

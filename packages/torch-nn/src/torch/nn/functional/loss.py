@@ -184,7 +184,7 @@ def _paired(name, input, target):
         return input, target
     warnings.warn(
         f"{name}: using a target size ({target.shape}) that is different to the input size ({input.shape}). "
-        "This will likely lead to incorrect results due to broadcasting.",
+        "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
         stacklevel=3,
     )
     return torch.broadcast_tensors(input, target)

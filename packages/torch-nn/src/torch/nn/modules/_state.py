@@ -173,7 +173,8 @@ class State:
                     continue
                 key = prefix + name
                 if key not in state_dict:
-                    missing_keys.append(key)
+                    if strict:
+                        missing_keys.append(key)
                     continue
                 given = state_dict[key]
                 problem = _mismatch(key, current, given)
