@@ -70,3 +70,30 @@ def test_a_device_that_is_not_there_can_be_caught_as_pytorch_s_users_do():
         for kind in (AssertionError, NotImplementedError, RuntimeError):
             with pytest.raises(kind, match="torch-core-cuda"):
                 move(torch.ones(1))
+
+
+def test_a_class_of_two_whose_arguments_are_looked_at_has_the_order_of_its_bases():
+    from torch._seams import checked
+
+    @checked
+    class First:
+        def __init__(self, count=1):
+            pass
+
+    @checked
+    class Second:
+        pass
+
+    class Program:
+        def __call__(self):
+            return "the program's"
+
+    class Middle(First, Program):
+        pass
+
+    class Both(Middle, Second):
+        pass
+
+    assert [cls.__name__ for cls in Both.__mro__[:5]] == ["Both", "Middle", "First", "Program", "Second"]
+    with pytest.raises(TypeError, match="did you mean 'count'"):
+        Both(coutn=3)

@@ -85,8 +85,7 @@ LATER = {
     "missing": "_parts:missing",
     "install_command": "_install:command",
     "complete_package": "_lazy:complete",
-    "Checked": "_typed:Checked",
-    "Spelled": "_typed:Spelled",
+    "checked": "_typed:checked",
     "typed_arguments": "_typed:typed_arguments",
     # --- hooks ---
     "RemovableHandle": "_handles:RemovableHandle",

@@ -13,40 +13,50 @@ import torch
 
 from ._spelling import check as check_spelling
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TypeVar
 
-class Spelled:
-    """A base of classes that tell which keyword was meant.
+    C = TypeVar("C", bound=type)
 
+
+def checked(root: C) -> C:
+    """Decorates a class: keywords and types of the arguments of it and its subclasses are looked at before ``__init__`` runs.
+
+    No base class does that, since one that is shared would decide in which order the bases of a class of a program are
+    asked that has two of ours.
+
+    >>> torch.optim.SGD([torch.zeros(1)], lr="0.1")
+    Traceback (most recent call last):
+    TypeError: SGD: lr must be a number or a tensor, got str ('0.1')
     >>> torch.utils.data.DataLoader([1, 2], batchsize=2)
     Traceback (most recent call last):
     TypeError: DataLoader.__init__() got an unexpected keyword argument 'batchsize'; did you mean 'batch_size'?
     """
 
     def __new__(cls, *args, **kwargs):
+        check(cls, args, kwargs)
         if kwargs:
             check_spelling(cls, kwargs)
-        new = super().__new__
+        new = super(root, cls).__new__
         return new(cls) if new is object.__new__ else new(cls, *args, **kwargs)
 
-
-class Checked(Spelled):
-    """A base of classes whose keywords and types of arguments are looked at before ``__init__`` runs.
-
-    >>> torch.optim.SGD([torch.zeros(1)], lr="0.1")
-    Traceback (most recent call last):
-    TypeError: SGD: lr must be a number or a tensor, got str ('0.1')
-    """
-
-    _wrong_type = TypeError  # what is raised
-    _also = {}  # kinds that stand for others, too: {"int": "float"} where counts are only compared
-    _unset = None  # stands for a value that comes later
-
-    def __new__(cls, *args, **kwargs):
-        check(cls, args, kwargs)
-        return super().__new__(cls, *args, **kwargs)
+    root.__new__ = staticmethod(__new__)
+    for name, value in _CHOICES.items():
+        if name not in root.__dict__:
+            setattr(root, name, value)
+    return root
 
 
-def check(cls: type[Checked], args: tuple, kwargs: dict) -> None:
+#: what a class may say of its own
+_CHOICES = {
+    "_wrong_type": TypeError,  # what is raised
+    "_also": {},  # kinds that stand for others, too: {"int": "float"} where counts are only compared
+    "_unset": None,  # stands for a value that comes later
+}
+
+
+def check(cls: type, args: tuple, kwargs: dict) -> None:
     """TypeError, or what the class raises, for the first argument that is of none of the types that ``__init__`` of a class of ours takes.
 
     >>> check(torch.nn.Linear, ("3", 4), {})

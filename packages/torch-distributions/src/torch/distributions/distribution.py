@@ -16,17 +16,17 @@ if TYPE_CHECKING:
     from typing import Any
 
     from torch import Tensor
+    from torch._typed import checked
     from typing_extensions import Self
-
-    Checked = object  # the signature is that of __init__
 else:
-    from torch._seams import Checked
+    from torch._seams import checked
 
 
 __all__ = ["Distribution"]
 
 
-class Distribution(Checked):
+@checked
+class Distribution:
     """A family of probability distributions, ``batch_shape`` many, over events of ``event_shape``.
 
     ``arg_constraints`` says what each parameter may be, ``support`` where samples lie. With ``validate_args``,

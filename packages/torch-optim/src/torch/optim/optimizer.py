@@ -38,11 +38,10 @@ if TYPE_CHECKING:
 
     from torch import Tensor
     from torch._seams import RemovableHandle
+    from torch._typed import checked
     from typing_extensions import Self
-
-    Checked = object  # the signature is that of __init__
 else:
-    from torch._seams import Checked
+    from torch._seams import checked
 
 
 __all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook", "required"]
@@ -75,7 +74,8 @@ def register_optimizer_step_post_hook(
     return _add_hook(_post_hooks_of_all, hook)
 
 
-class Optimizer(Checked):
+@checked
+class Optimizer:
     """Updates parameters by their gradients; subclass it with the rule for one parameter.
 
     ``params`` is an iterable of tensors, of ``(name, tensor)`` pairs, or of dicts, each a group with its own options:

@@ -13,16 +13,16 @@ if TYPE_CHECKING:
     from typing import Any
 
     from torch import Tensor
-
-    Checked = object  # the signature is that of __init__
+    from torch._typed import checked
 else:
-    from torch._seams import Checked
+    from torch._seams import checked
 
 
 __all__ = ["Transform"]
 
 
-class Transform(Checked):
+@checked
+class Transform:
     """An invertible map with a log absolute determinant of its Jacobian.
 
     A family defines ``_call``, ``_inverse`` and ``log_abs_det_jacobian``, and says where it maps from and to.

@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
     class Registered: ...  # what type checkers cannot look into would be anything to them
 
-    class Checked: ...  # the signature is that of __init__
+    from torch._typed import checked
 else:
-    from torch._seams import Checked, Registered
+    from torch._seams import Registered, checked
 
 
 __all__ = ["Module"]
@@ -39,7 +39,8 @@ __all__ = ["Module"]
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 
 
-class Module(Checked, Tree, Cast, State, Registered):
+@checked
+class Module(Tree, Cast, State, Registered):
     """A piece of a network: subclass it, make the parts in ``__init__``, compute in ``forward``.
 
     >>> class Net(torch.nn.Module):

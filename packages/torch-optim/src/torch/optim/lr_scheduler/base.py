@@ -12,11 +12,10 @@ if TYPE_CHECKING:
     from typing import Any
 
     from torch import Tensor
+    from torch._typed import checked
     from torch.optim import Optimizer
-
-    Checked = object  # the signature is that of __init__
 else:
-    from torch._seams import Checked
+    from torch._seams import checked
 
 
 __all__ = ["LRScheduler"]
@@ -43,7 +42,8 @@ EPOCH_DEPRECATION_WARNING = (
 )
 
 
-class LRScheduler(Checked):
+@checked
+class LRScheduler:
     """Sets the learning rates of an optimiser's groups, once after each epoch (or step): ``scheduler.step()``.
 
     A subclass defines ``get_lr()``, the new rates given ``self.last_epoch``, the current rates

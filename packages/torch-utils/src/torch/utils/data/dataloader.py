@@ -25,12 +25,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import torch
+    from torch._typed import checked
 
     from .dataset import Dataset, Indexed
-
-    Checked = object  # the signature is that of __init__
 else:
-    from torch._seams import Checked
+    from torch._seams import checked
 
 
 T = TypeVar("T")
@@ -61,7 +60,8 @@ class _Forever:
             yield None
 
 
-class DataLoader(Checked, Generic[T_co]):
+@checked
+class DataLoader(Generic[T_co]):
     """Batches of a data set.
 
     Args:

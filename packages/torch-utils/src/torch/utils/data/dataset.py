@@ -16,10 +16,9 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from torch import Tensor
-
-    class Checked: ...  # the signature is that of __init__
+    from torch._typed import checked
 else:
-    from torch._seams import Checked
+    from torch._seams import checked
 
 
 T = TypeVar("T")
@@ -153,7 +152,8 @@ class StackDataset(Dataset[T_co]):
         return self._length
 
 
-class ConcatDataset(Checked, Dataset[T_co]):
+@checked
+class ConcatDataset(Dataset[T_co]):
     """Several data sets one after another.
 
     Example:
@@ -196,7 +196,8 @@ class ConcatDataset(Checked, Dataset[T_co]):
         return self.cumulative_sizes
 
 
-class ChainDataset(Checked, IterableDataset[Any]):
+@checked
+class ChainDataset(IterableDataset[Any]):
     """Several iterable data sets one after another."""
 
     def __init__(self, datasets: Iterable[Any]) -> None:
@@ -212,7 +213,8 @@ class ChainDataset(Checked, IterableDataset[Any]):
         return sum(map(len, self.datasets))
 
 
-class Subset(Checked, Dataset[T_co]):
+@checked
+class Subset(Dataset[T_co]):
     """The samples of a data set at the given indices.
 
     Example:

@@ -12,15 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence, Sized
     from typing import Any
 
-    Checked = object  # the signature is that of __init__
+    from torch._typed import checked
 else:
-    from torch._seams import Checked
+    from torch._seams import checked
 
 
 T_co = TypeVar("T_co", covariant=True)
 
 
-class Sampler(Checked, Generic[T_co]):
+@checked
+class Sampler(Generic[T_co]):
     """An iterable of indices, or of lists of indices. Subclasses have ``__iter__``, and ``__len__`` where it is known.
 
     >>> class Even(torch.utils.data.Sampler):
