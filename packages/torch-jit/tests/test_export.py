@@ -375,3 +375,37 @@ def test_tensors_that_an_operator_takes_one_by_one():
     module, x = Module(lambda self, x: (torch.block_diag(x, x + 1), torch.cartesian_prod(x[0], x[1]))), torch.ones(2, 3)
     for found, wanted in zip(export(module, (x,)).module()(x), module(x), strict=True):
         assert torch.equal(found, wanted)
+
+
+@torch.library.custom_op("export_tests::scaled", mutates_args=())
+def scaled(x: torch.Tensor, times: int = 2) -> torch.Tensor:
+    return torch.from_numpy(x.numpy() * times)  # nothing that a recording could see
+
+
+@scaled.register_fake
+def _(x, times=2):
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("export_tests::fill", mutates_args=("x",))
+def fill(x: torch.Tensor) -> None:
+    x.numpy()[:] = 3
+
+
+def test_operators_of_torch_library_are_calls_of_a_program():
+    pytest.importorskip("numpy")
+    module = Module(lambda self, x: scaled(x + 1, 3).relu())
+    program = export(module, (torch.ones(2, 3),), dynamic_shapes=(({0: Dim("n")},),))
+    same(module, program, torch.randn(5, 3))
+    targets = [node.target for node in program.graph.nodes if node.op == "call_function"]
+    assert targets[1] is torch.ops.export_tests.scaled.default
+    file = io.BytesIO()
+    torch.export.save(program, file)
+    file.seek(0)
+    again = torch.export.load(file)
+    same(module, again, torch.randn(5, 3))
+    assert [node.target for node in again.graph.nodes if node.op == "call_function"] == targets
+    with pytest.raises(
+        UserError, match=r"test_export.py:\d+ .*calls export_tests::fill, which writes to its arguments"
+    ):
+        export(Module(lambda self, x: (fill(x), x)[1]), (torch.ones(2),))

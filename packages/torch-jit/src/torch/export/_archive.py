@@ -108,6 +108,8 @@ def _name(node):
             if function is target:
                 return [kind, name]
     if isinstance(target, torch._ops.OpOverload):
+        if target.namespace != "aten":
+            return [target.namespace, f"{target._opname}.{target._overloadname}"]
         return [target.namespace, target.overloadpacket.__name__]
     if isinstance(target, torch._ops.OpOverloadPacket):
         return [target._library, target.__name__]
@@ -236,7 +238,13 @@ def _target(library, name):
     if library == "function":
         return functions()[name]
     if library != "aten":
-        return getattr(getattr(torch.ops, library), name)
+        name, _, overload = name.partition(".")
+        if not hasattr(getattr(torch.ops, library), name):
+            raise ValueError(
+                f"the program calls {library}::{name}, which torch.library does not know here: register it first"
+            )
+        packet = getattr(getattr(torch.ops, library), name)
+        return getattr(packet, overload) if overload else packet
     if name != "sym_size" and name not in _rows.schemas():
         raise ValueError(f"operator aten.{name} is not part of this stack")
     packet = getattr(torch.ops.aten, name)

@@ -189,7 +189,11 @@ class Builder:
             examples = map_arg((tuple(values[k] for k in places), kwargs), lambda n: n.meta["val"])
             target = _rows.overload(call.name, tuple(call.arguments), *examples)
         node = self.graph.create_node(
-            "call_function", target, tuple(values[k] for k in places), kwargs, call.target.__name__
+            "call_function",
+            target,
+            tuple(values[k] for k in places),
+            kwargs,
+            getattr(call.target, "_opname", call.target.__name__),
         )
         node.meta.update(
             arguments=tuple(call.arguments), place=call.place, stack_trace=call.place.trace(), operator=call.name,

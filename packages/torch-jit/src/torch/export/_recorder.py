@@ -43,6 +43,7 @@ class Recorder(TorchFunctionMode):
         self._held: dict[int, Held] = {}
         self._roots: dict[int, list[Held]] = {}
         self._buffers = buffers
+        self._is_within = False  # a function of torch.library, which may look at values
         for name, tensor in named.items():
             self.tape.named[name] = self._begin(tensor, ("named", name))
 
@@ -118,6 +119,8 @@ class Recorder(TorchFunctionMode):
             return self._within(_indexing.read, *args)
         if name == "__setitem__":
             return self._within(_indexing.write, *args)
+        if isinstance(func, torch._ops.OpOverload) and func.namespace != "aten":
+            return self._registered(func, args, kwargs)
         if name == "to" or name not in _rows.schemas():
             return self._other(func, name, args, kwargs)
         if _seams.is_casting():
@@ -134,6 +137,18 @@ class Recorder(TorchFunctionMode):
     def _within(self, function: Any, *args: Any) -> Any:
         with self:
             return function(*args)
+
+    def _registered(self, func, args, kwargs):
+        """An operator of ``torch.library``: one call, whatever its functions do."""
+        schema = func._schema
+        if any(a.is_write for a in schema.arguments):
+            raise self.refuse(f"calls {func.name()}, which writes to its arguments: {schema}")
+        arguments = schema.bind(func.name(), args, kwargs)
+        before, self._is_within = self._is_within, True
+        try:
+            return self._read(func, schema.name, schema, arguments, args, kwargs, func)
+        finally:
+            self._is_within = before
 
     def _other(self, func, name, args, kwargs):
         if name == "to":
@@ -156,7 +171,7 @@ class Recorder(TorchFunctionMode):
         self._result(result, results[0])
         return result
 
-    def _read(self, func, name, schema, arguments, args, kwargs):
+    def _read(self, func, name, schema, arguments, args, kwargs, target=None):
         values = {key: self._refer(value) for key, value in arguments.items()}
         place = self.places.here()
         result = func(*args, **kwargs)
@@ -188,7 +203,7 @@ class Recorder(TorchFunctionMode):
                 self._hold(Held(leaf, numbers[-1], base.root, path, base.root.version))
         if isinstance(result, torch.Tensor) and views[0] is not None and result is views[0].tensor:
             return result
-        self._append(name, schema, values, numbers, isinstance(result, torch.Tensor), place)
+        self._append(name, schema, values, numbers, isinstance(result, torch.Tensor), place, target)
         return result
 
     def _shares(self, arguments, result):
@@ -298,10 +313,10 @@ class Recorder(TorchFunctionMode):
         self._append(name, schema, arguments, numbers, isinstance(given, torch.Tensor), self.places.here())
         return numbers
 
-    def _append(self, name, schema, values, numbers, single, place):
+    def _append(self, name, schema, values, numbers, single, place, target=None):
         keywords = frozenset(a.name for a in schema.arguments if a.kwarg_only)
         defaults = {a.name: a.default_value for a in schema.arguments if a.has_default}
-        target = getattr(torch.ops.aten, name)
+        target = getattr(torch.ops.aten, name) if target is None else target
         self.tape.calls.append(Call(name, target, values, keywords, defaults, numbers, single, place))
 
     def leaf(self, name: str, target: Any, arguments: dict, function: Any) -> Any:
@@ -321,7 +336,7 @@ class Recorder(TorchFunctionMode):
     # --- the whole program ---
 
     def _value_read(self, tensor: torch.Tensor, what: str) -> None:
-        if self.knows(tensor):
+        if self.knows(tensor) and not self._is_within:
             raise self.refuse(
                 f"{what}, and goes on by its value: an exported program cannot (torch.where chooses by values; "
                 "torch.jit.script keeps if and while)",
