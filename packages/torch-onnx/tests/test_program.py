@@ -175,6 +175,28 @@ def test_a_table_of_functions_by_operators():
         torch.onnx.export(nn.Sigmoid(), (X,), custom_translation_table={"aten::sigmoid": [tanh, tanh]})
 
 
+@torch.library.custom_op("onnx_tests::scaled", mutates_args=())
+def scaled(x: torch.Tensor, times: float = 2.0) -> torch.Tensor:
+    return x * times
+
+
+@scaled.register_fake
+def _(x, times=2.0):
+    return torch.empty_like(x)
+
+
+def test_a_table_has_functions_for_operators_of_torch_library():
+    class Net(nn.Module):
+        def forward(self, x):
+            return scaled(x, 3.0)
+
+    with pytest.raises(OnnxExporterError, match=r"onnx_tests::scaled: .*test_program.py:\d+"):
+        torch.onnx.export(Net(), (X,))
+    table = {torch.ops.onnx_tests.scaled.default: lambda g, x, times: g.op("mine::Scaled", x, times_f=times.constant)}
+    (node,) = torch.onnx.export(Net(), (X,), custom_translation_table=table).model_proto.graph.node
+    assert (node.domain, node.op_type, node.attribute[0].f) == ("mine", "Scaled", 3.0)
+
+
 # --- errors ---
 
 
