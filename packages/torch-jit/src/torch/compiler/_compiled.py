@@ -195,6 +195,10 @@ def _finish(observer, result, compiled):
     graph.setLocation(None)
     values = [observer.tracer.value_of(t) for t in outputs.tensors]
     graph.registerOutput(_tuple(graph, values))
+    if any(node.kind() == "prim::If" for node in graph.nodes()):
+        _check_blocks(observer, graph)
+        if observer.reason is not None:
+            return None
     graph.lint()
     guards = observer.guards
     guards.inputs, guards.apart = observer.inputs, observer.told_apart()
@@ -221,6 +225,14 @@ def _tuple(graph, values):
     return node.output()
 
 
+def _check_blocks(observer, graph):
+    """What a branch of ``torch.cond`` makes is its own; only its results go on."""
+    try:
+        graph.lint()
+    except RuntimeError:
+        observer.stop("a tensor that was made in a branch of torch.cond is used outside of it")
+
+
 def _scan(observer, graph):
     """Look through a graph for what must not be in one; whether running it again has no visible effect."""
     pure = True
@@ -242,6 +254,9 @@ def _scan(observer, graph):
                 pure = pure and kind == "aten::set_grad_enabled"
         elif kind == "prim::NumToTensor" and observer.takes_sizes:
             pass
+        elif kind == "prim::If":
+            inside = [_scan(observer, block) for block in node.blocks()]
+            pure = pure and all(inside)
         elif kind not in ("prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct"):
             observer.stop(f"{kind} is called")
     return pure

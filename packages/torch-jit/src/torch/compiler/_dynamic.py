@@ -192,6 +192,8 @@ def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False
     ranges = {source: getattr(observer.known_at[source], "_dynamo_dynamic_range", {}) for source in free}
     if not _within(ranges, before, observer.layouts):
         return None
+    if any(node.kind() == "prim::If" for node in graph.nodes()):
+        return None
     random = any(node.isNondeterministic() for node in graph.nodes())
     if random and any(node.kind() == "prim::ListUnpack" for node in graph.nodes()):
         return None

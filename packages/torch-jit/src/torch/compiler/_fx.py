@@ -29,14 +29,15 @@ def graph_module(observer, graph):
         node = made.placeholder(f"{name}{i}" if len(names) > 1 else name)
         values[value.unique()] = node
         node.meta["example_value"] = node.meta["val"] = observer.examples[i]
+    root = torch.nn.Module()
     for node in graph.nodes():
-        _convert(made, node, values)
+        _convert(root, made, node, values)
     made.output(values[next(iter(graph.outputs())).unique()])
     made.lint()
-    return fx.GraphModule(torch.nn.Module(), made), list(observer.examples)
+    return fx.GraphModule(root, made), list(observer.examples)
 
 
-def _convert(made, node, values):
+def _convert(root, made, node, values):
     kind, inputs = node.kind(), [values[v.unique()] for v in node.inputs()]
     outputs = list(node.outputs())
     if kind == "prim::Constant":
@@ -48,8 +49,12 @@ def _convert(made, node, values):
     elif kind == "prim::ListUnpack":
         for i, value in enumerate(outputs):
             values[value.unique()] = made.call_function(operator.getitem, (inputs[0], i))
-    elif kind in ("prim::NumToTensor", "aten::Int"):
-        values[outputs[0].unique()] = inputs[0]  # a size that may change, on its way to an operator
+    elif kind in ("prim::NumToTensor", "aten::Int", "aten::Bool"):
+        values[outputs[0].unique()] = inputs[0]  # a size that may change, on its way to an operator; a condition
+    elif kind == "prim::If":
+        result = made.call_function(torch.cond, _branches(root, made, node, inputs[0], values))
+        for i, value in enumerate(outputs):
+            values[value.unique()] = made.call_function(operator.getitem, (result, i))
     elif len(outputs) == 1 and str(outputs[0].type()) == "int":
         values[outputs[0].unique()] = made.call_function(_OF_SIZES[kind], tuple(inputs))
     elif kind == "aten::set_grad_enabled":
@@ -60,6 +65,33 @@ def _convert(made, node, values):
             values[outputs[0].unique()] = result
         for i, value in enumerate(outputs if len(outputs) > 1 else ()):
             values[value.unique()] = made.call_function(operator.getitem, (result, i))
+
+
+def _branches(root, made, node, asked, values):
+    """The arguments of ``torch.cond``: its branches are modules of what they use of the graph around them."""
+    used = dict.fromkeys(v for block in node.blocks() for v in _read(block) if v in values)
+    operands: dict = {}
+    fx.node.map_arg([values[v] for v in used], lambda n: operands.setdefault(n))
+    number, names = len(list(root.children())) // 2, []
+    for word, block in zip(("true", "false"), node.blocks()):
+        inner, module = fx.Graph(), torch.nn.Module()
+        given = {n: inner.placeholder(n.name) for n in operands}
+        within = {v: fx.node.map_arg(values[v], given.__getitem__) for v in used}
+        for each in block.nodes():
+            _convert(module, inner, each, within)
+        inner.output(tuple(within[v.unique()] for v in block.outputs()))
+        names.append(f"{word}_graph_{number}")
+        root.add_module(names[-1], fx.GraphModule(module, inner))
+    return asked, *map(made.get_attr, names), tuple(operands)
+
+
+def _read(block):
+    """What a block reads, by number: of itself, and of what is around it."""
+    for node in block.nodes():
+        yield from (v.unique() for v in node.inputs())
+        for inner in node.blocks():
+            yield from _read(inner)
+    yield from (v.unique() for v in block.outputs())
 
 
 def _constant(made, node):

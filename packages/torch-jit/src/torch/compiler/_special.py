@@ -13,6 +13,7 @@ import types
 import torch
 
 from ._attributes import attribute
+from ._branches import cond
 from ._guards import of_class
 from ._tables import is_mode, is_torchs, tensors_in
 from ._trees import TREES
@@ -84,7 +85,7 @@ def _compiling(observer, args, kwargs):
 #: function: how(observer, args, kwargs)
 SPECIAL = {
     isinstance: _isinstance, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
-    torch.tensor: _tensor, functools.update_wrapper: _update_wrapper, **TREES,
+    torch.tensor: _tensor, functools.update_wrapper: _update_wrapper, torch.cond: cond, **TREES,
 }  # fmt: skip
 
 
@@ -145,6 +146,11 @@ _READS = (
 _lock = threading.Lock()
 _users = 0
 _before = {}
+
+
+def unwatched(name):
+    """The method of tensors that reads, as it is when nobody watches."""
+    return _before[name]
 
 
 def _watching(name):
