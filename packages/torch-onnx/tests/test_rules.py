@@ -309,6 +309,32 @@ def test_infinities_nan_and_types_that_onnx_has_for_few_operators(name, opset):
     agree(Function(function), *args, opset_version=opset)
 
 
+Q, K = rows(2, 4, 5, 6), rows(2, 4, 7, 6)
+EMPTY = rows(5, 7) > 0
+EMPTY[2] = False
+
+
+@pytest.mark.parametrize(
+    "args, options, is_one", [
+        ((Q, K), {}, True), ((Q, K), {"is_causal": True}, True), ((rows(2, 4, 9, 6), K), {"is_causal": True, "scale": 0.2}, True),
+        ((Q, rows(2, 2, 7, 6)), {"enable_gqa": True}, True), ((Q, K), {"attn_mask": rows(2, 1, 5, 7)}, True),
+        ((Q.double(), K.double()), {}, True), ((Q, K), {"attn_mask": EMPTY}, False), ((Q, K), {"attn_mask": rows(1, 7)}, False),
+        ((Q[:1], K), {}, False), ((Q[:, :1], K), {}, False), ((Q[0], K[0]), {}, False),
+    ],
+)  # fmt: skip
+def test_attention_is_one_node_where_onnx_means_the_same(args, options, is_one):
+    module = Function(lambda x, y: F.scaled_dot_product_attention(x, y, y * 2, **options))
+    graph = agree(module, *args, opset_version=23).graph
+    assert ("Attention" in [node.op_type for node in graph.node]) is is_one
+
+
+def test_attention_over_lengths_that_may_change():
+    module = Function(lambda x, y: F.scaled_dot_product_attention(x, y, y * 2, is_causal=True))
+    axes = {"x": {0: "n", 2: "queries"}, "y": {0: "n", 2: "keys"}}
+    proto = agree(module, Q, K, others=[(rows(3, 4, 8, 6), rows(3, 4, 2, 6))], dynamic_axes=axes, opset_version=23)
+    assert [node.op_type for node in proto.graph.node] == ["Mul", "Attention"]
+
+
 def test_random_numbers_are_of_their_kind():
     def draw(x):
         return torch.randint(3, 9, (500,)), torch.normal(5.0, 0.1, (500,)), x

@@ -112,6 +112,10 @@ def bilinear(w, a, out):
 def attention(w, a, out):
     q, k, v = a.query, a.key, a.value
     dtype, rank = out[0].dtype, a.query.rank
+    if w.opset >= 23 and _is_plain(a):
+        mask = None if a.attn_mask is None else w.cast(a.attn_mask, dtype)
+        scale = None if a.scale is None else float(a.scale)
+        return w.op("Attention", q, k, v, mask, is_causal=int(bool(a.is_causal)), scale=scale)
     key, value = w.name(k), w.name(v)
     if a.enable_gqa and k.shape[-3] != q.shape[-3]:
         times = q.shape[-3] // k.shape[-3]
@@ -137,6 +141,16 @@ def attention(w, a, out):
     if a.dropout_p:
         weights = w.op("Dropout", weights, w.const(float(a.dropout_p), torch.float32), w.const(True))
     return w.op("MatMul", weights, value)
+
+
+def _is_plain(a):
+    """Whether Attention of ONNX means the same: nothing is broadcast, and no mask of bools, whose empty rows are NaN there."""
+    q, k, v, mask = (x and x.shape for x in (a.query, a.key, a.value, a.attn_mask))
+    if a.dropout_p or not len(q) == len(k) == len(v) == 4 or not q[0] == k[0] == v[0] or k[1] != v[1]:
+        return False
+    if q[1] != k[1] and not a.enable_gqa:
+        return False
+    return mask is None or (a.attn_mask.dtype != torch.bool and tuple(mask[-2:]) == (q[2], k[2]))
 
 
 def _repeat_heads(w, x, name, times):
