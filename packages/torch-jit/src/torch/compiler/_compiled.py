@@ -254,6 +254,8 @@ def _scan(observer, graph):
                 pure = pure and kind == "aten::set_grad_enabled"
         elif kind == "prim::NumToTensor" and observer.takes_sizes:
             pass
+        elif kind == "prim::PythonOp":
+            pure = False
         elif kind == "prim::If":
             inside = [_scan(observer, block) for block in node.blocks()]
             pure = pure and all(inside)

@@ -51,6 +51,10 @@ def _convert(root, made, node, values):
             values[value.unique()] = made.call_function(operator.getitem, (inputs[0], i))
     elif kind in ("prim::NumToTensor", "aten::Int", "aten::Bool"):
         values[outputs[0].unique()] = inputs[0]  # a size that may change, on its way to an operator; a condition
+    elif kind == "prim::PythonOp":
+        result = made.call_function(node.ival("pyobj"), tuple(inputs))
+        for i, value in enumerate(outputs):
+            values[value.unique()] = result if len(outputs) == 1 else made.call_function(operator.getitem, (result, i))
     elif kind == "prim::If":
         result = made.call_function(torch.cond, _branches(root, made, node, inputs[0], values))
         for i, value in enumerate(outputs):

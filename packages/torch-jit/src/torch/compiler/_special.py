@@ -15,6 +15,7 @@ import torch
 from ._attributes import attribute
 from ._branches import cond
 from ._guards import of_class
+from ._opaque import applied
 from ._tables import is_mode, is_torchs, tensors_in
 from ._trees import TREES
 
@@ -85,7 +86,8 @@ def _compiling(observer, args, kwargs):
 #: function: how(observer, args, kwargs)
 SPECIAL = {
     isinstance: _isinstance, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
-    torch.tensor: _tensor, functools.update_wrapper: _update_wrapper, torch.cond: cond, **TREES,
+    torch.tensor: _tensor, functools.update_wrapper: _update_wrapper, torch.cond: cond,
+    torch.autograd.Function.apply.__func__: applied, **TREES,
 }  # fmt: skip
 
 

@@ -1,0 +1,82 @@
+"""Calls that a program makes as they are: of an ``autograd.Function``, whose derivative is its own."""
+
+from __future__ import annotations
+
+import torch
+from torch.jit import _ir as ir
+
+from ._guards import is_plain
+from ._tables import tensors_in
+
+
+def applied(observer, args, kwargs):
+    """``Function.apply``: a node that calls it with the tensors of the graph; all other arguments are constants."""
+    kind, *given = args
+    at = [i for i, value in enumerate(given) if isinstance(value, torch.Tensor)]
+    why = _unfit(observer, given, at, kwargs)
+    if why:
+        observer.stop(f"{kind.__name__}.apply() {why}")
+        return kind.apply(*given, **kwargs)
+    before = [given[i]._version for i in at]
+    result = _unwatched(observer, lambda: kind.apply(*given))
+    results = result if isinstance(result, tuple) else (result,)
+    if not all(isinstance(r, torch.Tensor) and not any(r is given[i] for i in at) for r in results):
+        observer.stop(f"{kind.__name__}.apply() gives something else than new tensors")
+    if [given[i]._version for i in at] != before:
+        observer.stop(f"{kind.__name__}.apply() writes to its arguments")
+    if observer.reason is None:
+        _noted(observer, kind, given, at, result, results)
+    return result
+
+
+def _unfit(observer, given, at, kwargs):
+    if kwargs or not at:
+        return "is called without tensors, or with arguments by name"
+    for i, value in enumerate(given):
+        if i in at:
+            if not observer.tracer.has_value(value):
+                return "takes a tensor that is not recorded"
+        elif any(True for _ in tensors_in(value)):
+            return "takes tensors within others"
+        elif not is_plain(value) and id(value) not in observer.outside and not isinstance(value, type):
+            return f"takes a {type(value).__qualname__}"
+    return None
+
+
+def _unwatched(observer, run):
+    """A call of which nothing is recorded, and nothing seen: what it reads it reads at each call again."""
+    from ._observer import _thread
+
+    recording = ir._native.Recording(None)
+    before, _thread.observer, observer.working = (_thread.observer, observer.working), None, True
+    try:
+        return run()
+    finally:
+        _thread.observer, observer.working = before
+        recording.end()
+
+
+def _noted(observer, kind, given, at, result, results):
+    observer.where()  # the mode of gradients that it runs in
+    single = not isinstance(result, tuple)
+
+    def apply(*tensors):
+        values = list(given)
+        for i, tensor in zip(at, tensors):
+            values[i] = tensor
+        out = kind.apply(*values)
+        return out if single or len(out) > 1 else out[0]
+
+    apply.__name__ = apply.__qualname__ = f"{kind.__name__}_apply"
+    graph = observer.graph
+    node = graph.create("prim::PythonOp", [observer.tracer.value_of(given[i]) for i in at], len(results))
+    node.ival_("pyobj", apply)
+    node.s_("name", kind.__qualname__)
+    graph.insertNode(node)
+    for tensor, out in zip(results, node.outputs()):
+        out.setType(ir.TensorType.get())
+        observer.tracer.set_value(tensor, out)
+        observer.tensors.add(id(tensor))
+        observer.kept.append(tensor)
+    for i in at:
+        given[i] = None  # the program keeps no tensor of its first call
