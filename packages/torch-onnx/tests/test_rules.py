@@ -75,6 +75,18 @@ FOURIER = {
     "stft": (
         real(lambda x: torch.stft(x, 16, 4, window=torch.hann_window(16), return_complex=True)), rows(2, 64), {"x": [0, 1]},
     ),
+    "istft": (
+        lambda x: torch.istft(torch.stft(x, 16, 4, window=torch.hann_window(16), return_complex=True) * 2, 16, 4,
+                              window=torch.hann_window(16)), rows(2, 64), {"x": [0]},
+    ),
+    "istft, normalized, of one row": (
+        lambda x: torch.istft(torch.stft(x, 16, 4, 12, window=torch.hamming_window(12), normalized=True, return_complex=True),
+                              16, 4, 12, window=torch.hamming_window(12), normalized=True, length=50), rows(64), None,
+    ),
+    "istft, not centred": (
+        lambda x: torch.istft(torch.stft(x, 16, 8, center=False, window=torch.ones(16), return_complex=True), 16, 8,
+                              window=torch.ones(16), center=False), rows(2, 64), None,
+    ),
     "stft, a short window": (
         real(lambda x: torch.stft(x, 16, win_length=10, window=torch.hann_window(10), center=False, normalized=True,
                                   onesided=False, return_complex=True)), rows(64), MOVES,
@@ -263,6 +275,12 @@ PLACES = {
             lambda x, mode=mode, n=n: F.interpolate(x, scale_factor=1.6, mode=mode), rows(*(2, 3, 5, 6, 4)[: n + 2]),
         )
         for mode, n in {"nearest": 2, "nearest-exact": 1, "linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "area": 2}.items()
+    },
+    **{
+        f"interpolate, {mode}, antialias, {size}": (
+            lambda x, mode=mode, size=size: F.interpolate(x, size, mode=mode, antialias=True), rows(2, 3, 6, 7),
+        )
+        for mode in ("bilinear", "bicubic") for size in ((3, 4), (9, 5))
     },
     "interpolate, corners": (lambda x: F.interpolate(x, (7, 9), mode="bilinear", align_corners=True), rows(2, 3, 5, 6)),
     **{

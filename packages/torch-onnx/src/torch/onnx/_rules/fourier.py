@@ -185,3 +185,46 @@ def stft(w, a, out):
         found = w.op("Mul", found, w.const(n**-0.5, dtype))
     found = w.op("Transpose", found, perm=[0, 2, 1, 3])
     return w.squeeze(found, 0) if x.rank == 1 else found
+
+
+@rule("complex.istft", since=17)
+def istft(w, a, out):
+    x, n, dtype = a.self, a.n_fft, out[0].dtype
+    if dtype.is_complex or a.onesided is False:
+        raise NotImplementedError("istft of both sides of a spectrum, or to a complex signal, cannot be written")
+    hop, length = a.hop_length or n // 4, a.win_length or n
+    window = w.name(a.window) if a.window is not None else w.const(torch.ones(length, dtype=dtype))
+    if length < n:
+        left = (n - length) // 2
+        window = w.op("Pad", window, w.const([left, n - length - left], torch.int64))
+    along = _Along(w, x, dtype, out)
+    if x.rank == 2:
+        along.name, along.rank, along.sizes = w.unsqueeze(along.name, 0), 3, [1, *along.sizes]
+    if a.normalized:
+        along.name = w.op("Mul", along.name, w.const(n**0.5, dtype))
+    frames = w.op("Transpose", along.irfft(1, n, None), perm=[0, 2, 1])
+    frames = w.op("Mul", frames, window)
+    # each frame is added where it began, and so are the squares of the window, by which the sum is divided
+    count = w.op("Gather", w.op("Shape", frames), w.const(1, torch.int64), axis=0)
+    starts = w.op("Mul", w.op("Range", w.const(0), count, w.const(1)), w.const(hop))
+    places = w.op("Add", w.unsqueeze(starts, 1), w.const(torch.arange(n).unsqueeze(0)))
+    total = w.op("Add", w.op("Mul", w.op("Sub", count, w.const(1)), w.const(hop)), w.const(n))
+    batch = w.op("Gather", w.op("Shape", frames), w.const(0, torch.int64), axis=0)
+
+    def added(values, rows):
+        flat = w.reshape(values, [rows, -1])
+        where = w.op("Expand", w.reshape(places, [1, -1]), w.op("Shape", flat))
+        zeros = w.op("Expand", w.const(0, dtype), w.ints([rows, total]))
+        return w.op("ScatterElements", zeros, where, flat, axis=1, reduction="add")
+
+    squares = w.op("Expand", w.op("Mul", window, window), w.op("Shape", places))
+    signal = w.op("Div", added(frames, batch), added(squares, 1))
+    start = n // 2 if a.center else 0
+    if a.length is not None:
+        end = start + a.length
+        if isinstance(out[0].shape[-1], int) and isinstance(x.shape[-1], int) and end > (x.shape[-1] - 1) * hop + n:
+            raise NotImplementedError("istft to a length beyond the last frame cannot be written")
+    else:
+        end = w.op("Sub", total, w.const(start)) if a.center else 2**63 - 1
+    signal = w.slice(signal, 1, start, end)
+    return w.squeeze(signal, 0) if x.rank == 2 else signal

@@ -29,7 +29,10 @@ def interpolate(w, a, out):
         options["cubic_coeff_a"] = -0.75
     if a.antialias:
         w.needs(18, "interpolate with antialias")
-        options["antialias"] = 1
+        # torch follows Pillow here: weights outside are left away, and the cubic one is Catmull and Rom's
+        options |= {"antialias": 1, "exclude_outside": 1}
+        if kind == "cubic":
+            options["cubic_coeff_a"] = -0.5
     size, scale = a.size, a.scale_factor
     if size is None and not a.recompute_scale_factor:
         scales = [scale] * n if isinstance(scale, (int, float)) else list(scale)
