@@ -3,6 +3,7 @@
 import pytest
 import torch
 from agreement import agree
+from torch import _pytree as pytree
 from torch import nn
 from torch.nn import functional as F
 from torch.onnx.errors import OnnxExporterError
@@ -368,3 +369,29 @@ def test_complex_tensors_go_in_and_out_by_their_parts():
         torch.onnx.export(Function(fft.fft), (torch.ones(4),))
     with pytest.raises(OnnxExporterError, match=r"cumsum of complex tensors: .*test_rules.py:\d+"):
         torch.onnx.export(Function(real(lambda x: fft.fft(x).cumsum(0))), (torch.ones(4),))
+
+
+TABLES = {
+    "fourier": FOURIER,
+    "matrices": MATRICES,
+    "special": SPECIAL,
+    "shapes": SHAPES,
+    "places": PLACES,
+    "edges": EDGES,
+}
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_load_reads_what_export_writes(table):
+    for name, (function, *args) in TABLES[table].items():
+        module, given = Function(function), [x for x in args if isinstance(x, torch.Tensor)]
+        again = torch.onnx.load(torch.onnx.export(module, tuple(given), opset_version=20).model_proto)
+        for found, wanted in zip(pytree.tree_leaves(again(*given)), pytree.tree_leaves(module(*given)), strict=True):
+            torch.testing.assert_close(
+                found.detach(),
+                wanted,
+                rtol=2e-5,
+                atol=2e-5,
+                equal_nan=True,
+                msg=lambda text, name=name: f"{name}: {text}",
+            )

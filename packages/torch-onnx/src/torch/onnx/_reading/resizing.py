@@ -62,7 +62,7 @@ def _places(rule, size, out, scale, part):
     if rule == "align_corners":
         return i * 0 if length == 1 else i * ((size - 1) / (length - 1))
     if rule == "asymmetric":
-        return i / scale
+        return _quotient(i, scale)
     if rule == "tf_crop_and_resize":
         start, end = part
         if out == 1:
@@ -73,7 +73,12 @@ def _places(rule, size, out, scale, part):
     shift = 0.0
     if rule == "half_pixel_symmetric":
         shift = size / 2 * (1 - out / length)
-    return shift + (i + 0.5) / scale - 0.5
+    return shift + _quotient(i + 0.5, scale) - 0.5
+
+
+def _quotient(i, scale):
+    """In the precision of the scale, a float32 in the file: 8 / 1.6 is 5 there, and a little less for the double of that 1.6."""
+    return (i / scale).float().double()
 
 
 def _nearest(place, rule):
