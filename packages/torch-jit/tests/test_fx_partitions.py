@@ -125,10 +125,11 @@ def test_modules_and_parameters_go_into_parts():
             return torch.tanh(torch.relu(self.linear(x)) * self.w + 1)
 
     net, x = Net(), torch.randn(3, 2)
-    support = OperatorSupport({"torch.nn.modules.linear.Linear": None, "torch.relu": None, "operator.mul": None})
+    support = OperatorSupport({"torch.nn.modules.linear.Linear": None, "torch.relu": None, "_operator.mul": None})
     gm = fx.symbolic_trace(net)
     fused = CapabilityBasedPartitioner(gm, support).partition_and_fuse()
     assert torch.equal(fused(x), net(x)) and isinstance(fused.fused_0.linear, nn.Linear)
+    assert [n.op for n in fused.fused_0.graph.nodes].count("call_function") == 2
     assert Partition(1).size() == 0 and str(Partition(nodes=[], node_orders=[])) == "{}"
 
 

@@ -5,7 +5,7 @@ import heapq
 import torch
 from torch.fx.graph import Graph
 from torch.fx.graph_module import GraphModule
-from torch.fx.node import Node
+from torch.fx.node import Node, _get_qualified_name
 
 __all__ = ["get_acc_ops_name", "get_node_target", "is_node_output_tensor", "legalize_graph", "stable_topological_sort"]
 
@@ -38,7 +38,9 @@ def get_node_target(submodules, node: Node) -> str:
         inner = submodules[node.target]
         inner = getattr(inner, "_base_class_origin", type(inner))
         return f"{inner.__module__}.{inner.__qualname__}"
-    return node._pretty_print_target(node.target)
+    if node.op == "call_function":
+        return _get_qualified_name(node.target).removeprefix("builtins.")
+    return node.target
 
 
 def is_node_output_tensor(node: Node) -> bool:

@@ -10,7 +10,7 @@ from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
 __all__ = ["CapabilityBasedPartitioner", "Partition"]
 
-_NO_WORK = frozenset(("torch.ops.aten.view", "_operator.getitem", "operator.getitem"))
+_NO_WORK = frozenset(("torch.ops.aten.view", "_operator.getitem"))
 
 
 class Partition:
