@@ -43,6 +43,7 @@ def positive(*size):
     return x @ x.mT + torch.eye(size[-1])
 
 
+NAN, INF = float("nan"), float("inf")
 MOVES = {"x": [0]}  # dynamic_axes
 
 FOURIER = {
@@ -190,6 +191,13 @@ def test_special_functions(name, opset):
     agree(Function(function), *args, opset_version=opset)
 
 
+@pytest.mark.parametrize("function", [torch.expm1, torch.log1p])
+def test_small_numbers_keep_their_digits(function):
+    x = torch.tensor([1e-30, -1e-12, 3e-9, 1e-7, -2e-5, 1e-3, 0.3, -0.7, 0.0, 20.0, INF, NAN])
+    program = torch.onnx.export(Function(function), (x,))
+    torch.testing.assert_close(program(x)[0], function(x.double()).float(), rtol=2e-6, atol=0, equal_nan=True)
+
+
 def mixed(x):
     """Rows with equal numbers among them."""
     return (x * 2).round()
@@ -301,7 +309,6 @@ def test_reading_and_writing_at_places(name, opset):
     agree(Function(function), *args, opset_version=opset)
 
 
-NAN, INF = float("nan"), float("inf")
 HARD = torch.tensor([[NAN, INF, -INF, 0.5], [-0.0, 1.0, -2.0, 0.25]])
 BITS = torch.tensor([[True, False, True], [False, False, True]])
 BYTES = torch.tensor([[3, 250, 0], [5, 7, 0]], dtype=torch.uint8)

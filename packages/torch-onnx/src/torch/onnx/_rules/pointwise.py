@@ -41,12 +41,33 @@ def _integers_as_they_are(kind):
 for _name, _kind in {"ceil": "Ceil", "floor": "Floor"}.items():
     rule(_name)(_integers_as_they_are(_kind))
 
+
+def _near_zero(w, x, c, near, far):
+    """Two formulas: one for what is smaller than 1/2, where sums with 1 lose digits."""
+    return w.op("Where", w.op("Less", w.op("Abs", x), c(0.5)), near, far)
+
+
+def _expm1_near_zero(w, x, c):
+    """exp(x) - 1 = 2 t / (1 - t) for t = tanh(x / 2)."""
+    t = w.op("Tanh", w.op("Mul", x, c(0.5)))
+    return w.op("Div", w.op("Add", t, t), w.op("Sub", c(1), t))
+
+
+def _log1p_near_zero(w, x, c):
+    """Kahan's: what 1 + x lost cancels in log(1 + x) / ((1 + x) - 1)."""
+    sum_ = w.op("Add", x, c(1))
+    kept = w.op("Sub", sum_, c(1))
+    is_lost = w.op("Equal", kept, c(0))
+    ratio = w.op("Div", w.op("Log", sum_), w.op("Where", is_lost, c(1), kept))
+    return w.op("Where", is_lost, x, w.op("Mul", x, ratio))
+
+
 #: f(writer, x, constant): x is of the result's dtype, constant(number) too
 _FORMULAS = {
     "rsqrt": lambda w, x, c: w.op("Reciprocal", w.op("Sqrt", x)),
     "exp2": lambda w, x, c: w.op("Exp", w.op("Mul", x, c(math.log(2)))),
-    "expm1": lambda w, x, c: w.op("Sub", w.op("Exp", x), c(1)),
-    "log1p": lambda w, x, c: w.op("Log", w.op("Add", x, c(1))),
+    "expm1": lambda w, x, c: _near_zero(w, x, c, _expm1_near_zero(w, x, c), w.op("Sub", w.op("Exp", x), c(1))),
+    "log1p": lambda w, x, c: _near_zero(w, x, c, _log1p_near_zero(w, x, c), w.op("Log", w.op("Add", x, c(1)))),
     "log2": lambda w, x, c: w.op("Div", w.op("Log", x), c(math.log(2))),
     "log10": lambda w, x, c: w.op("Div", w.op("Log", x), c(math.log(10))),
     "square": lambda w, x, c: w.op("Mul", x, x),
