@@ -406,3 +406,44 @@ def test_parameters_about_which_nothing_is_kept_have_no_state():
 def test_one_step_for_all_tensors_has_one_form(other):
     with pytest.raises(RuntimeError, match=f"`fused` and `{other}` cannot be `True` together"):
         torch.optim.Adam([torch.zeros(1, requires_grad=True)], fused=True, **{other: True})
+
+
+def test_a_class_sees_which_options_a_checkpoint_lacks():
+    class Scaled(optim.SGD):
+        def __init__(self, params, lr=0.1):
+            super().__init__(params, lr)
+            self.defaults["scale"] = 1.0
+            self.param_groups[0]["scale"] = 1.0
+
+        def __setstate__(self, state):
+            super().__setstate__(state)
+            for group in self.param_groups:
+                if "scale" not in group:
+                    group["scale"] = group.pop("older_scale")
+
+    optimizer = Scaled([torch.zeros(1)])
+    state = optimizer.state_dict()
+    del state["param_groups"][0]["scale"], state["param_groups"][0]["nesterov"]
+    state["param_groups"][0]["older_scale"] = 0.5
+    optimizer.load_state_dict(state)
+    assert optimizer.param_groups[0]["scale"] == 0.5 and optimizer.param_groups[0]["nesterov"] is False
+
+
+@pytest.mark.parametrize("name", ["NAdam", "ASGD"])
+def test_numbers_of_the_state_are_loaded_without_rounding(name):
+    def steps(p, optimizer, count):
+        for i in range(count):
+            p.grad = torch.linspace(-1, 1, 8) + i
+            optimizer.step()
+
+    p = torch.ones(8)
+    first = getattr(optim, name)([p], lr=0.1)
+    steps(p, first, 3)
+    second = getattr(optim, name)([p.clone()], lr=0.1)
+    second.load_state_dict(copy.deepcopy(first.state_dict()))
+    q = second.param_groups[0]["params"][0]
+    for key, value in first.state[p].items():
+        assert second.state[q][key].dtype == value.dtype and torch.equal(second.state[q][key], value), key
+    steps(p, first, 20)
+    steps(q, second, 20)
+    assert torch.equal(p, q)

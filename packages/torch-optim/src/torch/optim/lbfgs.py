@@ -69,6 +69,7 @@ class LBFGS(Optimizer):
 
     def __setstate__(self, state: Any) -> None:
         super().__setstate__(state)
+        self._fill_in_options()
         self._params = self.param_groups[0]["params"]
 
     def _gradient(self):

@@ -420,6 +420,7 @@ class Optimizer:
             if "param_names" in old:
                 new.setdefault("param_names", old["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
+        self._fill_in_options()
         for hook in self._optimizer_load_state_dict_post_hooks.values():
             hook(self)
 
@@ -429,9 +430,14 @@ class Optimizer:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        defaults = self.__dict__.setdefault("defaults", {})
-        for group in self.param_groups:  # options newer than the checkpoint
-            for name, default in defaults.items():
+        self.__dict__.setdefault("defaults", {})
+        if type(self).__setstate__ is Optimizer.__setstate__:  # else the class sees first what is missing
+            self._fill_in_options()
+
+    def _fill_in_options(self):
+        """Options that are newer than the checkpoint have their defaults."""
+        for group in self.param_groups:
+            for name, default in self.defaults.items():
                 group.setdefault(name, default)
 
     def __repr__(self) -> str:
@@ -487,11 +493,12 @@ _hooked_step = Optimizer.profile_hook_step(_step_with_closure)
 
 
 def _cast(p, value, key=None):
-    """State for the parameter ``p``: tensors in its dtype and on its device; counts of steps stay as they are."""
+    """State for the parameter ``p``: tensors in its dtype and on its device; counts of steps stay as they are, and
+    other numbers keep their dtype."""
     if isinstance(value, torch.Tensor):
         if key == "step":
             return value.clone()
-        if p.is_floating_point() and value.is_floating_point():
+        if p.is_floating_point() and value.is_floating_point() and (value.dim() or not p.dim()):
             return value.to(dtype=p.dtype, device=p.device, copy=True)
         return value.to(device=p.device, copy=True)
     if isinstance(value, dict):
