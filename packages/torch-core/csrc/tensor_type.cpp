@@ -183,8 +183,8 @@ int put_data(PyObject* self, PyObject* value, void*) {
   }
   TensorImpl* t = impl_of(self);
   Tensor from = unwrap(value);
-  constexpr Keys kMemory =
-      key(DispatchKey::CPU) | key(DispatchKey::CUDA) | key(DispatchKey::PrivateUse1);  // of any of these devices
+  constexpr Keys kMemory = key(DispatchKey::CPU) | key(DispatchKey::CUDA) | key(DispatchKey::PrivateUse1) |
+                           key(DispatchKey::Stored);  // of any of these devices, of any dtype
   if ((t->keys ^ from->keys) & kBackendKeys & Keys(~kMemory)) {
     PyErr_SetString(PyExc_RuntimeError,
                     "data: the new tensor must be of the same layout, and both or neither on the Meta device");

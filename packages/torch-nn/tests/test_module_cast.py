@@ -144,3 +144,12 @@ def test_a_module_moves_to_meta_and_comes_back_empty():
     net.to_empty(device="cpu")
     net.load_state_dict(torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)).state_dict())
     assert net(torch.randn(4, 2)).shape == (4, 3)
+
+
+def test_a_module_is_kept_in_eight_bits_and_comes_back():
+    layer = nn.Linear(2, 2)
+    weight, kept = layer.weight, layer.weight.to(torch.float8_e4m3fn).float()
+    layer.to(torch.float8_e4m3fn)
+    assert layer.weight is weight and weight.dtype == torch.float8_e4m3fn
+    layer.to(torch.float32)
+    assert torch.equal(weight, kept) and layer(torch.ones(2)).dtype == torch.float32
