@@ -85,3 +85,16 @@ def test_a_loader_of_another_class_lends_itself_to_the_iterators():
 
     batches = _SingleProcessDataLoaderIter(Loader())
     assert [b.tolist() for b in batches] == [[1, 1], [0, 0]] and len(batches) == 2
+
+
+def test_a_loader_that_sets_itself_up_has_a_length():
+    from torch.utils.data import _DatasetKind
+
+    class Loader(DataLoader):
+        def __init__(self, dataset):
+            self.dataset, self.batch_size, self.drop_last = dataset, 2, False
+            self.sampler = torch.utils.data.SequentialSampler(dataset)
+            self.batch_sampler = torch.utils.data.BatchSampler(self.sampler, 2, False)
+            self._dataset_kind = _DatasetKind.Map
+
+    assert len(Loader(range(5))) == 3

@@ -133,8 +133,7 @@ class DataLoader(Generic[T_co]):
         self.in_order = in_order
         self.generator = generator
         self.persistent_workers = persistent_workers
-        self._is_stream = isinstance(dataset, IterableDataset)
-        self._dataset_kind = _DatasetKind.Iterable if self._is_stream else _DatasetKind.Map
+        self._dataset_kind = _DatasetKind.Iterable if isinstance(dataset, IterableDataset) else _DatasetKind.Map
         self.multiprocessing_context = multiprocessing_context
         self._choose_samplers(batch_size, shuffle, sampler, batch_sampler, drop_last)
         if collate_fn is None:
@@ -208,6 +207,10 @@ class DataLoader(Generic[T_co]):
                     f"DataLoader: multiprocessing_context must be a context or a start method, got {value!r}"
                 )
         self._context = value
+
+    @property
+    def _is_stream(self) -> bool:
+        return self._dataset_kind == _DatasetKind.Iterable
 
     @property
     def _auto_collation(self) -> bool:
