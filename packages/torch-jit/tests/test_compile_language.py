@@ -1,6 +1,7 @@
 """Statements and operators of Python within whole programs (``fullgraph=True``): match, operators of classes, generators of contexts."""
 
 import collections
+import collections.abc
 import contextlib
 import enum
 import functools
@@ -238,3 +239,21 @@ def test_named_tuples_are_replaced_and_made_of_lists():
         return made._replace(a=x + 1).a + made.b
 
     assert whole(f, (X,)) == 1
+
+
+def test_abstract_classes_and_names_that_a_module_lacks_are_asked_for():
+    class Layer(nn.Module):
+        def forward(self, x):
+            return x + 1 if hasattr(self, "scale") else x * 2
+
+    def f(x, data):
+        if isinstance(data, collections.abc.Mapping):
+            return x + data["y"]
+        return x * data
+
+    assert whole(f, (X, 3), (X, {"y": X})) == 2
+    layer = Layer()
+    compiled = torch.compile(layer, fullgraph=True)
+    assert torch.equal(compiled(X), X * 2)
+    layer.scale = 1
+    assert torch.equal(compiled(X), X + 1)

@@ -6,6 +6,8 @@ observation void (``stop``), and the run goes on as plain Python.
 
 from __future__ import annotations
 
+import abc
+import collections.abc
 import contextlib
 import gc
 import os
@@ -276,7 +278,13 @@ class Observer(Outside, Hooks, Operators, Matches):
 
 
 #: what runs the generators of context managers; they are followed themselves
-_DRIVERS = frozenset(vars(contextlib._GeneratorContextManager)[name].__code__ for name in ("__enter__", "__exit__"))
+_DRIVERS = frozenset(
+    (
+        *(vars(contextlib._GeneratorContextManager)[name].__code__ for name in ("__enter__", "__exit__")),
+        torch.nn.Module._missing.__code__,  # what hasattr() and getattr() with a default come to
+        torch.nn.modules.module._MissingAttribute.__init__.__code__,
+    )
+)
 _IMPORTLIB = os.path.join(os.path.dirname(os.__file__), "importlib") + os.sep
 _QUIET = frozenset(
     (
@@ -285,6 +293,8 @@ _QUIET = frozenset(
         ir.__file__,
         weakref.__file__,
         weakref.WeakSet.__init__.__code__.co_filename,
+        abc.ABCMeta.__instancecheck__.__code__.co_filename,
+        collections.abc.Sized.__subclasshook__.__func__.__code__.co_filename,
     )
 )
 
