@@ -214,6 +214,14 @@ def test_slices_are_objects_in_subscripts():
 
     assert cut(torch.arange(4.0).view(2, 2), [1, 2, 3])[1:] == ([1, 2], [1, 3])
 
+    @torch.jit.script
+    def without_step(x, items: list[int]):
+        return x[slice(None, -1, None)], items[slice(1, None, None)], items[1:None:None]
+
+    x = torch.arange(4.0).view(2, 2)
+    first, rest, again = without_step(x, [1, 2, 3])
+    assert torch.equal(first, x[:-1]) and rest == again == [2, 3]
+
 
 def test_results_of_operators_have_names():
     @torch.jit.script

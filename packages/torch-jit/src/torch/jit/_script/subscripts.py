@@ -100,7 +100,7 @@ class Subscripts:
 
     def _slice(self, value, part):
         parts = [self._bound_of(each) for each in (part.lower, part.upper)]
-        step = Static(1) if part.step is None else self.visit(part.step)
+        step = self._step_of(part.step)
         if value.type().kind() == "TupleType":
             if not all(isinstance(each, Static) for each in (*parts, step)):
                 raise self.error("a slice of a tuple must be known while compiling")
@@ -110,6 +110,10 @@ class Subscripts:
 
     def _bound_of(self, node):
         return Static(None) if node is None else self.visit(node)
+
+    def _step_of(self, node):
+        step = self._bound_of(node)
+        return Static(1) if self._is_new(step) else step
 
     def elements(self, value):
         """The elements of a tuple that is a value."""
@@ -170,8 +174,8 @@ class Subscripts:
     def _one_view(self, value, item, dim, ending):
         if isinstance(item, ast.Slice):
             parts = [self._bound_of(item.lower), self._bound_of(item.upper)]
-            step = Static(1) if item.step is None else self.visit(item.step)
-            if all(map(self._is_new, parts)) and isinstance(step, Static) and step.value in (1, None):
+            step = self._step_of(item.step)
+            if all(map(self._is_new, parts)) and isinstance(step, Static) and step.value == 1:
                 return value, dim + 1, None
             arguments = [self.value(each) for each in parts] + [self.value(step)]
             return self.op("slice", value, dim, *arguments), dim + 1, None
