@@ -194,3 +194,22 @@ def test_a_program_that_calls_python_cannot_be_saved():
     assert compiled(torch.zeros(1)).item() == 1.0
     with pytest.raises(RuntimeError, match="archive cannot hold"):
         compiled.save(io.BytesIO())
+
+
+class Pair(tuple):
+    """A tuple that is made of its two elements."""
+
+    def __new__(cls, first, second):
+        return super().__new__(cls, (first, second))
+
+
+def test_an_attribute_may_be_a_tuple_of_a_class_of_its_own():
+    class Holder(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.pair = Pair(2, Pair(3, 1))
+
+        def forward(self, x):
+            return x * self.pair[0]
+
+    assert torch.jit.script(Holder())(torch.ones(1)).tolist() == [2]

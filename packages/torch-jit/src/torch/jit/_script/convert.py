@@ -63,7 +63,8 @@ def as_interface(value, type):
 def to_object(value):
     """An instance of a script class as an object of programs: its attributes at this moment."""
     if isinstance(value, (list, tuple)) and not types.is_named_tuple(type(value)):
-        return type(value)(to_object(each) for each in value)
+        plain = list if isinstance(value, list) else tuple  # a class of its own may want other arguments
+        return plain(to_object(each) for each in value)
     if isinstance(value, dict):
         return {key: to_object(each) for key, each in value.items()}
     cls = types._classes.get(type(value))
