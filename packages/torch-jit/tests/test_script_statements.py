@@ -222,6 +222,12 @@ def test_slices_are_objects_in_subscripts():
     first, rest, again = without_step(x, [1, 2, 3])
     assert torch.equal(first, x[:-1]) and rest == again == [2, 3]
 
+    @torch.jit.script
+    def by_name(x):
+        return x[(Ellipsis, slice(None, 1, None))]
+
+    assert torch.equal(by_name(x), x[..., :1])
+
 
 def test_results_of_operators_have_names():
     @torch.jit.script

@@ -149,6 +149,8 @@ class Subscripts:
                     isinstance(item, Static) and isinstance(item.value, tuple)
                 ):
                     items += self.unrolled(item)
+                elif isinstance(item, Static) and item.value is Ellipsis:  # by its name
+                    items.append(Ellipsis)
                 else:
                     items.append(item)
         # After ... dims are counted from the end: -1 is the last.
