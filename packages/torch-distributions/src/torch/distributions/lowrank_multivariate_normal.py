@@ -65,8 +65,8 @@ class LowRankMultivariateNormal(Distribution):
         self.cov_factor = cov_factor.expand(batch + cov_factor.shape[-2:])
         self.cov_diag = cov_diag.expand(batch + (n,))
         self._unbroadcasted_cov_factor, self._unbroadcasted_cov_diag = cov_factor, cov_diag
+        super().__init__(batch, (n,), validate_args)  # which checks what is factorized now
         self._capacitance_tril = _batch_capacitance_tril(cov_factor, cov_diag)
-        super().__init__(batch, (n,), validate_args)
 
     def expand(self, batch_shape: Sequence[int], _instance: Any = None) -> Self:
         new = self._get_checked_instance(LowRankMultivariateNormal, _instance)
