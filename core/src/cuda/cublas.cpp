@@ -345,7 +345,8 @@ bool multiply_by_cublas(const char* op, int device, cudaStream_t stream, DType d
                         const Slab& d, const Slab& c) {
   // One row or column is read once and no algorithm reads less; and a batch is counted in an int.
   constexpr int64_t kMostBatch = (int64_t(1) << 31) - 1;
-  Asked x{.device = device};
+  Asked x{};
+  x.device = device;
   if (s.m == 1 || s.n == 1 || s.k == 0 || s.batch > kMostBatch || !type_of(dtype, x.type)) return false;
   if (c.col != 1 && c.row == 1)  // the same, all transposed
     return multiply_by_cublas(op, device, stream, dtype, {s.batch, s.n, s.m, s.k}, alpha, b.transposed(),
