@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from torch import Tensor
-    from torch._typed import checked
+    from torch._seams import checked
     from typing_extensions import Self
 else:
     from torch._seams import checked
