@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # what type checkers see of the names below
     from ._handles import RemovableHandle as RemovableHandle
     from ._operators.casting import in_float32 as in_float32
     from ._operators.casting import in_lower_precision as in_lower_precision
+    from ._typed import checked as checked
 
 #: name: "module:name there", imported when first asked for
 LATER = {

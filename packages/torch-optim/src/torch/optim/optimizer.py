@@ -37,8 +37,7 @@ if TYPE_CHECKING:
     from typing import Any, overload
 
     from torch import Tensor
-    from torch._seams import RemovableHandle
-    from torch._typed import checked
+    from torch._seams import RemovableHandle, checked
     from typing_extensions import Self
 else:
     from torch._seams import checked

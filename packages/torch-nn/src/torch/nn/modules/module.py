@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     class Registered: ...  # what type checkers cannot look into would be anything to them
 
-    from torch._typed import checked
+    from torch._seams import checked
 else:
     from torch._seams import Registered, checked
 

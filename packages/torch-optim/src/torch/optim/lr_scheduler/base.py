@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from torch import Tensor
-    from torch._typed import checked
+    from torch._seams import checked
     from torch.optim import Optimizer
 else:
     from torch._seams import checked

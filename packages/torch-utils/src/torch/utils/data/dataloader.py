@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import torch
-    from torch._typed import checked
+    from torch._seams import checked
 
     from .dataset import Dataset, Indexed
 else:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from torch import Tensor
-    from torch._typed import checked
+    from torch._seams import checked
 else:
     from torch._seams import checked
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence, Sized
     from typing import Any
 
-    from torch._typed import checked
+    from torch._seams import checked
 else:
     from torch._seams import checked
 
