@@ -6,6 +6,7 @@ import math
 import warnings
 
 import torch
+from torch._seams import checked
 
 from . import constraints
 from .utils import lazy_property
@@ -16,10 +17,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from torch import Tensor
-    from torch._seams import checked
     from typing_extensions import Self
-else:
-    from torch._seams import checked
 
 
 __all__ = ["Distribution"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 
 import torch
+from torch._seams import checked
 
 from .. import constraints
 
@@ -13,9 +14,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from torch import Tensor
-    from torch._seams import checked
-else:
-    from torch._seams import checked
 
 
 __all__ = ["Transform"]

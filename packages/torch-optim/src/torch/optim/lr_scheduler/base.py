@@ -6,16 +6,14 @@ import contextlib
 import warnings
 
 import torch
+from torch._seams import checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from torch import Tensor
-    from torch._seams import checked
     from torch.optim import Optimizer
-else:
-    from torch._seams import checked
 
 
 __all__ = ["LRScheduler"]

@@ -9,6 +9,7 @@ import warnings
 from typing import Any, Generic, TypeVar
 
 import torch
+from torch._seams import checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     from torch import Tensor
-    from torch._seams import checked
-else:
-    from torch._seams import checked
 
 
 T = TypeVar("T")

@@ -6,15 +6,12 @@ import itertools
 from typing import Generic, TypeVar
 
 import torch
+from torch._seams import checked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence, Sized
     from typing import Any
-
-    from torch._seams import checked
-else:
-    from torch._seams import checked
 
 
 T_co = TypeVar("T_co", covariant=True)
