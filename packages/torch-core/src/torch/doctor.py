@@ -114,11 +114,6 @@ def problems(found: dict[str, Finding] | None = None) -> list[str]:
     wrong = []
     for one in found.values():
         again = _install.command(one.name, upgrade=True).replace("-U", "--force-reinstall")
-        if one.version and (files := damaged(one.name)):
-            more = f", and {len(files) - 1} more of its files" if len(files) > 1 else ""
-            wrong.append(
-                f"{one.name} is damaged: {files[0]}{more}: {again.replace('reinstall', 'reinstall --no-deps', 1)}"
-            )
         versions = sorted({other.version for other in distributions(name=one.name)})
         if len(versions) > 1:
             wrong.append(
@@ -135,6 +130,11 @@ def problems(found: dict[str, Finding] | None = None) -> list[str]:
             wrong.append(
                 f"{one.name} {one.version or ''} was built with features {one.features} of torch-core; installed torch-core "
                 f"{found[CORE].version or ''} has features {_C.features}: {_install.command(CORE, upgrade=True)}"
+            )
+        if one.version and (files := damaged(one.name)):
+            more = f", and {len(files) - 1} more of its files" if len(files) > 1 else ""
+            wrong.append(
+                f"{one.name} is damaged: {files[0]}{more}: {again.replace('reinstall', 'reinstall --no-deps', 1)}"
             )
         for requirement in one.requires:
             name = re.match(r"[\w.-]+", requirement)[0]
