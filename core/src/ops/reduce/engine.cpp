@@ -1,8 +1,13 @@
 #include "ops/reduce/engine.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <utility>
 
 #include "dispatch/work.h"
 #include "iterate/staging.h"
@@ -221,15 +226,36 @@ void fold_unit(const Plan& p, Buffers* buffers, bool ordered, const Unit& u, int
   }
 }
 
-thread_local RowWatch* innermost_watch = nullptr;
+// The innermost watch of each thread that has one: there are hardly ever any, and a pointer for each thread would take
+// of the room that all libraries of a process share (static thread-local storage).
+std::atomic<int> row_watches{0};
+std::mutex row_watch_lock;
+std::unordered_map<std::thread::id, RowWatch*>& innermost_watches() {
+  static auto& all = *new std::unordered_map<std::thread::id, RowWatch*>;
+  return all;
+}
 
 }  // namespace
 
-RowWatch::RowWatch(Seen seen, void* to) noexcept : seen_(seen), to_(to), outer_(innermost_watch) {
-  innermost_watch = this;
+RowWatch::RowWatch(Seen seen, void* to) noexcept : seen_(seen), to_(to) {
+  const std::lock_guard lock(row_watch_lock);
+  outer_ = std::exchange(innermost_watches()[std::this_thread::get_id()], this);
+  ++row_watches;
 }
-RowWatch::~RowWatch() { innermost_watch = outer_; }
-RowWatch* RowWatch::current() noexcept { return innermost_watch; }
+RowWatch::~RowWatch() {
+  const std::lock_guard lock(row_watch_lock);
+  --row_watches;
+  if (outer_)
+    innermost_watches()[std::this_thread::get_id()] = outer_;
+  else
+    innermost_watches().erase(std::this_thread::get_id());
+}
+RowWatch* RowWatch::current() noexcept {
+  if (TORCH_LIKELY(!row_watches.load(std::memory_order_relaxed))) return nullptr;
+  const std::lock_guard lock(row_watch_lock);
+  const auto at = innermost_watches().find(std::this_thread::get_id());
+  return at == innermost_watches().end() ? nullptr : at->second;
+}
 
 void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims, const Tensor* outs, int out_count,
                    Finish finish, const Ending& ending) {
