@@ -117,12 +117,8 @@ struct Linear {
  private:
   bool one_row;  // a vector as weight: each row of the input gives a number
   void grad_of_one_row(const Tensor& g, Backward& b) const {
-    const Tensor column = torch::unsqueeze(g, -1);
-    if (b.needs(0)) b[0] = column * conj(weight);
-    if (b.needs(1)) {
-      const Tensor& x = input;
-      b[1] = torch::mv(torch::transpose(conj(rows_of(x)), 0, 1), torch::reshape(g, {-1}));
-    }
+    if (b.needs(0)) b[0] = torch::unsqueeze(g, -1) * conj(weight);
+    if (b.needs(1)) b[1] = torch::mv(adjoint(rows_of(input)), torch::reshape(g, {-1}));
     if (b.needs(2)) b[2] = g;
   }
 };
