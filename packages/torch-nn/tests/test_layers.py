@@ -1,5 +1,6 @@
 """Layers against their formulas, their parameters, and what they refuse."""
 
+import copy
 import math
 import subprocess
 import sys
@@ -454,3 +455,18 @@ def test_circular_pads_say_how_many_dims_they_take(layer, dims):
         else:
             with pytest.raises(ValueError, match=f"expected {dims + 1}D or {dims + 2}D input, got {n}D"):
                 layer(1)(x)
+
+
+def test_a_lazy_norm_is_cast_and_moved_before_its_first_forward():
+    norm = nn.LazyBatchNorm2d().double()
+    assert type(norm.running_mean) is nn.parameter.UninitializedBuffer and norm.running_mean.dtype == torch.float64
+    assert norm(torch.ones(2, 3, 4, 4, dtype=torch.float64)).shape == (2, 3, 4, 4)
+    assert type(norm.running_mean) is nn.Buffer and norm.running_mean.shape == (3,)
+    copy.deepcopy(norm)
+
+
+def test_a_tensor_without_shape_takes_part_in_no_arithmetic():
+    weight = nn.LazyLinear(2).weight
+    with pytest.raises(ValueError, match="add: UninitializedParameter has no numbers yet: run the module once"):
+        weight + 1
+    assert weight.is_floating_point() and weight.half().dtype == torch.float16

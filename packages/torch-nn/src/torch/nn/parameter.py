@@ -98,6 +98,7 @@ class Buffer(torch.Tensor):
     """
 
     __torch_function__ = _seams.no_torch_function
+    persistent = True
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         requires_grad = isinstance(data, torch.Tensor) and data.requires_grad
@@ -120,16 +121,28 @@ def _rebuild_buffer(data, requires_grad, persistent):
 
 
 class UninitializedTensorMixin:
-    """A place for a tensor whose shape becomes known at the first forward of a lazy layer."""
+    """A place for a tensor whose shape becomes known at the first forward of a lazy layer.
+
+    It can be moved and cast, and stays such a place; other operators raise ValueError.
+
+    >>> torch.nn.LazyLinear(2).weight + 1
+    Traceback (most recent call last):
+    ValueError: add: UninitializedParameter has no numbers yet: run the module once on real input, or call materialize(shape) first
+    """
 
     _final = torch.Tensor
 
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if func.__name__ not in _OF_UNINITIALIZED:
+            raise ValueError(f"{func.__name__}: {cls.__name__} has no numbers yet: {_WAY_OUT}")
+        with torch.overrides.DisableTorchFunction():
+            out = func(*args, **(kwargs or {}))
+        return torch.Tensor._make_subclass(cls, out, out.requires_grad) if type(out) is torch.Tensor else out
+
     @property
     def shape(self) -> Any:
-        raise RuntimeError(
-            f"{type(self).__name__} has no shape yet: run the module once on real input, "
-            "or call materialize(shape) first"
-        )
+        raise RuntimeError(f"{type(self).__name__} has no shape yet: {_WAY_OUT}")
 
     def size(self, dim: int | None = None) -> Any:
         return self.shape
@@ -153,6 +166,36 @@ class UninitializedTensorMixin:
         if id(self) not in memo:
             memo[id(self)] = type(self)(self.requires_grad, self.device, self.dtype)
         return memo[id(self)]
+
+
+_WAY_OUT = "run the module once on real input, or call materialize(shape) first"
+
+# What a tensor without a shape answers: what moving and casting a module asks of it.
+_OF_UNINITIALIZED = frozenset(
+    [
+        "to",
+        "cpu",
+        "cuda",
+        "half",
+        "float",
+        "double",
+        "bfloat16",
+        "char",
+        "short",
+        "int",
+        "long",
+        "detach",
+        "is_floating_point",
+        "is_complex",
+        "get_device",
+        "requires_grad_",
+        "share_memory_",
+        "is_shared",
+        "copy_",
+        "__hash__",
+        "type",
+    ]
+)
 
 
 def _rebuild_uninitialized(cls, requires_grad, device, dtype):
