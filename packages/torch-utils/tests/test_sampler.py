@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch.utils.data import (
     BatchSampler,
+    DataLoader,
     DistributedSampler,
     RandomSampler,
     Sampler,
@@ -33,11 +34,20 @@ def test_more_or_fewer_samples_can_be_drawn():
     assert len(set(RandomSampler(range(10), num_samples=4))) == 4
     again = list(RandomSampler(range(3), replacement=True, num_samples=1000))
     assert len(again) == 1000 and set(again) == {0, 1, 2}
-    assert list(RandomSampler([])) == []
-    with pytest.raises(ValueError, match="positive int, got 0"):
+    with pytest.raises(
+        ValueError, match="RandomSampler: num_samples should be a positive integer value, but got num_samples=0"
+    ):
         RandomSampler(range(3), num_samples=0)
-    with pytest.raises(TypeError, match="replacement must be a bool"):
+    with pytest.raises(TypeError, match="replacement should be a boolean value, but got replacement=1"):
         RandomSampler(range(3), replacement=1)
+
+
+def test_there_is_no_random_order_of_nothing():
+    with pytest.raises(ValueError, match="num_samples should be a positive integer value, but got num_samples=0"):
+        RandomSampler([])
+    with pytest.raises(ValueError, match="num_samples=0"):
+        DataLoader([], shuffle=True)
+    assert list(DataLoader([])) == []
 
 
 def test_other_samplers():

@@ -83,7 +83,13 @@ def test_scalars_of_one_diagram_are_runs_of_their_own(writer, tmp_path):
         assert scalars(tmp_path / f"both_of_{name}", "both/of") == pytest.approx([f(0), f(1), f(2)], rel=1e-6)
 
 
-@pytest.mark.parametrize("wrong", [torch.ones(2), "text", None])
+@pytest.mark.parametrize("wrong", [[1.5], (2.0,), {}, None])
+def test_a_list_is_no_scalar(writer, wrong):
+    with pytest.raises(NotImplementedError, match=r"add_scalar\('x'\): got .* but a number, a NumPy array or a tensor"):
+        writer.add_scalar("x", wrong)
+
+
+@pytest.mark.parametrize("wrong", [torch.ones(2), "text"])
 def test_what_is_no_number_is_refused(writer, wrong):
     with pytest.raises(TypeError, match=r"add_scalar\('x'\): expected one number, got"):
         writer.add_scalar("x", wrong)

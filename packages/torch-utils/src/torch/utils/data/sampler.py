@@ -67,8 +67,13 @@ class SequentialSampler(Sampler[int]):
         return len(self.data_source)
 
 
+def _check_count(sampler: str, num_samples: Any) -> None:
+    if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
+        raise ValueError(f"{sampler}: num_samples should be a positive integer value, but got {num_samples=!r}")
+
+
 class RandomSampler(Sampler[int]):
-    """The indices in a random order, or drawn anew each time.
+    """The indices in a random order, or drawn anew each time. ValueError for data without items, unless ``num_samples`` is given.
 
     Args:
         replacement: an index may be drawn again
@@ -90,13 +95,8 @@ class RandomSampler(Sampler[int]):
         self._num_samples = num_samples
         self.generator = generator
         if not isinstance(replacement, bool):
-            raise TypeError(f"RandomSampler: replacement must be a bool, got {replacement!r}")
-        if (
-            not isinstance(self.num_samples, int)
-            or self.num_samples < 0
-            or (num_samples is not None and num_samples == 0)
-        ):
-            raise ValueError(f"RandomSampler: num_samples must be a positive int, got {self.num_samples!r}")
+            raise TypeError(f"RandomSampler: replacement should be a boolean value, but got {replacement=!r}")
+        _check_count("RandomSampler", self.num_samples)
 
     @property
     def num_samples(self) -> int:
@@ -155,8 +155,7 @@ class WeightedRandomSampler(Sampler[int]):
         replacement: bool = True,
         generator: torch.Generator | None = None,
     ) -> None:
-        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
-            raise ValueError(f"WeightedRandomSampler: num_samples must be a positive int, got {num_samples!r}")
+        _check_count("WeightedRandomSampler", num_samples)
         if not isinstance(replacement, bool):
             raise ValueError(f"WeightedRandomSampler: replacement must be a bool, got {replacement!r}")
         self.weights = torch.as_tensor(weights, dtype=torch.float64)

@@ -35,7 +35,11 @@ def tensor(dtype: int, shape: tuple[int, ...], content: bytes) -> bytes:
 
 
 def number(what: str, scalar: Any) -> float:
-    """A Python number, or the one element of a tensor or array."""
+    """A Python number, or the one element of a tensor or array. NotImplementedError for a list and other objects."""
+    if not hasattr(scalar, "item") and not hasattr(type(scalar), "__float__") and not isinstance(scalar, str):
+        raise NotImplementedError(
+            f"{what}: got {type(scalar).__name__} ({scalar!r}), but a number, a NumPy array or a tensor is expected"
+        )
     try:
         return float(scalar.item() if hasattr(scalar, "item") else scalar)
     except (TypeError, ValueError, RuntimeError) as error:
