@@ -26,11 +26,18 @@ ATTRIBUTES = {
 
 # Functions of torch.nn.functional that programs find in `torch` itself.
 FUNCTIONAL = (
-    "cosine_embedding_loss", "embedding_bag", "embedding_renorm_", "feature_alpha_dropout",
-    "cosine_similarity", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "hinge_embedding_loss", "margin_ranking_loss",
-    "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "rms_norm", "rrelu", "rrelu_", "triplet_margin_loss",
+    "alpha_dropout", "channel_shuffle", "embedding_bag", "embedding_renorm_", "feature_alpha_dropout", "cosine_similarity",
+    "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "rms_norm",
+    "rrelu", "rrelu_",
 )  # fmt: skip
 ATTRIBUTES.update(dict.fromkeys(FUNCTIONAL, "nn"))
+
+# Losses that in `torch` itself take their reduction as a number.
+CODED = (
+    "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "hinge_embedding_loss", "kl_div",
+    "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
+)  # fmt: skip
+ATTRIBUTES.update(dict.fromkeys(CODED, "nn"))
 
 # Functions of torch.nn.recurrent that programs find in `torch` itself.
 RECURRENT = ("gru", "gru_cell", "lstm", "lstm_cell", "rnn_relu", "rnn_relu_cell", "rnn_tanh", "rnn_tanh_cell")
@@ -271,6 +278,8 @@ def attribute(name: str):
         return module
     if name in FUNCTIONAL:
         module = module.functional
+    if name in CODED:
+        module = import_module("torch.nn.functional._coded")
     if name in RECURRENT:
         module = import_module("torch.nn.recurrent")
     if name == "_grouped_mm":

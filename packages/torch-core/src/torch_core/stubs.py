@@ -337,7 +337,12 @@ def stub(torch) -> str:
     lines += [f"class {t}Storage(_storage.TypedStorage):\n{casts}" for t in _names.TYPED]
     parts = [f"from . import {part} as {part}" for part in {**_parts.PARTS, **_parts.FACES}]
     held = {
-        name: f"{part}.functional" if name in _names.FUNCTIONAL else part for name, part in _names.ATTRIBUTES.items()
+        name: f"{part}.functional"
+        if name in _names.FUNCTIONAL
+        else f"{part}.functional._coded"
+        if name in _names.CODED
+        else part
+        for name, part in _names.ATTRIBUTES.items()
     }
     parts += [f"from .{module} import {name} as {name}" for name, module in held.items()]
     parts += [f"from . import {name} as {name}" for name in _parts.ALIASES if name[0] != "_" and "." not in name]

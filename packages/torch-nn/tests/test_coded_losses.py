@@ -1,0 +1,69 @@
+"""Losses of ``torch`` itself, whose reduction is a number."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+A = torch.linspace(-1, 1, 6, dtype=torch.float64).reshape(2, 3)
+B = torch.linspace(0.2, 0.9, 6, dtype=torch.float64).reshape(2, 3)
+SIGNS = torch.tensor([1.0, -1.0], dtype=torch.float64)
+LOG = torch.linspace(-1, 1, 40, dtype=torch.float64).reshape(5, 2, 4).sin().log_softmax(-1)
+LABELS = torch.tensor([[1, 2], [3, 1]])
+
+# The loss with a number, and what it is element by element by the name.
+CASES = {
+    "kl_div": (lambda r: torch.kl_div(A, B, r), lambda: B * (B.log() - A)),
+    "kl_div of logarithms": (lambda r: torch.kl_div(A, B, r, log_target=True), lambda: B.exp() * (B - A)),
+    "poisson_nll_loss": (lambda r: torch.poisson_nll_loss(A, B, True, False, 1e-8, r), lambda: A.exp() - B * A),
+    "binary_cross_entropy_with_logits": (
+        lambda r: torch.binary_cross_entropy_with_logits(A, B, None, None, r),
+        lambda: -B * A.sigmoid().log() - (1 - B) * (-A).sigmoid().log(),
+    ),
+    "hinge_embedding_loss": (
+        lambda r: torch.hinge_embedding_loss(A, -torch.ones_like(A), 0.5, r),
+        lambda: (0.5 - A).clamp_min(0),
+    ),
+    "cosine_embedding_loss": (
+        lambda r: torch.cosine_embedding_loss(A, B, SIGNS, 0.1, r),
+        lambda: torch.stack([1 - F.cosine_similarity(A, B)[0], (F.cosine_similarity(A, B)[1] - 0.1).clamp_min(0)]),
+    ),
+    "margin_ranking_loss": (
+        lambda r: torch.margin_ranking_loss(A[:, 0], B[:, 0], SIGNS, 0.1, r),
+        lambda: (-SIGNS * (A[:, 0] - B[:, 0]) + 0.1).clamp_min(0),
+    ),
+    "triplet_margin_loss": (
+        lambda r: torch.triplet_margin_loss(A, B, A + 0.5, 1.0, 2, 0.0, False, r),
+        lambda: ((A - B).norm(dim=1) - 0.75**0.5 + 1).clamp_min(0),
+    ),
+    "ctc_loss": (
+        lambda r: torch.ctc_loss(LOG, LABELS, [5, 5], torch.tensor([2, 2]), 0, r),
+        lambda: F.ctc_loss(LOG, LABELS, [5, 5], [2, 2], reduction="none"),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_number_says_how_a_loss_is_reduced(case):
+    loss, elements = CASES[case]
+    wanted = elements()
+    torch.testing.assert_close(loss(0), wanted)
+    torch.testing.assert_close(loss(2), wanted.sum())
+    mean = (wanted / 2).mean() if case == "ctc_loss" else wanted.mean()  # of ctc_loss for each label
+    torch.testing.assert_close(loss(1), mean)
+    torch.testing.assert_close(loss(7), wanted)
+
+
+def test_without_a_number_a_loss_is_not_reduced():
+    assert torch.kl_div(A, B).shape == (2, 3)
+    assert torch.hinge_embedding_loss(A, B.sign()).shape == (2, 3)
+    assert torch.cosine_embedding_loss(A, B, SIGNS).shape == (2,)
+    assert torch.margin_ranking_loss(A, B, SIGNS[:, None]).shape == (2, 3)
+    assert torch.triplet_margin_loss(A, B, A).shape == (2,)
+    assert torch.binary_cross_entropy_with_logits(A, B).shape == (2, 3)
+    assert torch.ctc_loss(LOG, LABELS, [5, 5], [2, 2]).shape == (2,)
+
+
+@pytest.mark.parametrize("reduction", ["sum", True, 1.0])
+def test_the_name_of_a_reduction_belongs_to_functional(reduction):
+    with pytest.raises(TypeError, match=r"argument 'reduction' must be int, not .*torch.nn.functional.kl_div"):
+        torch.kl_div(A, B, reduction)
