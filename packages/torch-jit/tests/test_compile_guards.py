@@ -1,6 +1,7 @@
 """What a captured program reads anew at each call: globals, cells, attributes, classes, modes."""
 
 import compile_cases
+import pytest
 import torch
 from compiling import programs_run  # noqa: F401  (a fixture of every test)
 from torch import nn
@@ -130,3 +131,34 @@ def test_autocast_and_default_dtype_are_part_of_the_key():
     finally:
         torch.set_default_dtype(torch.float32)
     assert f(x).dtype == torch.float32
+
+
+def test_tables_by_class_are_read_anew():
+    table, kinds = {torch.Tensor: 2, float: 3}, {torch.Tensor, int}
+
+    def scaled(x):
+        return x * table.get(type(x), 1) + (type(x) in kinds)
+
+    f = torch.compile(scaled, fullgraph=True)
+    assert f(torch.ones(1)).item() == 3
+    table[torch.Tensor] = 5
+    assert f(torch.ones(1)).item() == 6
+    kinds.remove(torch.Tensor)
+    assert f(torch.ones(1)).item() == 5
+    del table[torch.Tensor]
+    assert f(torch.ones(1)).item() == 1
+
+
+def test_keys_that_compare_by_code_of_their_own_are_not_captured():
+    class Meta(type):
+        def __eq__(self, other):
+            return False
+
+        __hash__ = type.__hash__
+
+    class Key(metaclass=Meta):
+        pass
+
+    table = {Key: 2}
+    with pytest.raises(RuntimeError, match="keys that are objects"):
+        torch.compile(lambda x: x * table.get(float, 3), fullgraph=True)(torch.ones(1))

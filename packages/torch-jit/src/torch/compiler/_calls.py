@@ -12,7 +12,7 @@ import types
 
 import torch
 
-from ._guards import is_plain, of_class
+from ._guards import is_key, of_class
 from ._in_place import Forward
 from ._special import SPECIAL
 from ._tables import (
@@ -250,7 +250,7 @@ def _iterated(observer, function, args):
 
 
 def _is_simple(value):
-    return is_plain(value) or (isinstance(value, tuple) and all(map(_is_simple, value)))
+    return is_key(value) or (isinstance(value, tuple) and all(map(_is_simple, value)))
 
 
 def _generated(observer, function, args, kwargs):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import math
+import types
 
 import torch
 
@@ -12,10 +14,21 @@ PLAIN = (
     torch.device, torch.layout, torch.memory_format,
 )  # fmt: skip
 _PLAIN = frozenset(PLAIN)
+#: classes of objects that mean the same for as long as they are the same
+FIXED = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, enum.Enum)
 
 
 def is_plain(value):
     return type(value) in _PLAIN
+
+
+def is_key(value):
+    """Whether a value is found in a dict or a set by what it is, without running a comparison of its own.
+
+    >>> is_key("name"), is_key(float), is_key(torch.ones(1))
+    (True, True, False)
+    """
+    return is_plain(value) or (isinstance(value, FIXED) and type(value).__eq__ is object.__eq__)
 
 
 def same_value(a, b):

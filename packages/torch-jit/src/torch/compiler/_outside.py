@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import enum
 import functools
 import types
 
 import torch
 from torch.jit import _ir as ir
 
-from ._guards import is_plain, layout_of
+from ._guards import FIXED, is_key, is_plain, layout_of
 from ._tables import DICTS, Operator, has_dict, module_class, tensor_classes
 
 #: how many leaves a container from outside may have
@@ -48,15 +47,15 @@ class Outside:
                 self.outside_value(item, ("index", source, i), of_arguments)
         elif kind in (dict, *DICTS):
             names = list(value)
-            if len(names) > _MOST or not all(map(is_plain, names)):
-                self.stop(f"{_say(source)} has keys that are no texts or numbers, or too many")
+            if len(names) > _MOST or not all(map(is_key, names)):
+                self.stop(f"{_say(source)} has keys that are objects, or too many")
                 return value
             guards.check("type", source, kind)
             guards.check("keys", source, tuple(names))
             for name in names:
                 self.outside_value(value[name], ("key", source, name), of_arguments)
         elif kind in (set, frozenset):
-            if not all(map(is_plain, value)):
+            if not all(map(is_key, value)):
                 self.stop(f"{_say(source)} is a set of objects")
                 return value
             guards.check("type", source, kind)
@@ -145,10 +144,7 @@ def is_argument(source):
 
 def _is_fixed(value):
     """Whether an object means the same for as long as it is the same: functions, classes, modules of layers."""
-    fixed = (
-        type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, enum.Enum,
-    )  # fmt: skip
-    return isinstance(value, (*fixed, module_class()))
+    return isinstance(value, (*FIXED, module_class()))
 
 
 def _say(source):
