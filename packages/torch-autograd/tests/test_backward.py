@@ -518,3 +518,16 @@ def test_a_quotient_is_called_so_under_both_names():
         "DivBackward0"
     }
     assert repr(x / 2) == "tensor([0.5000, 0.5000], grad_fn=<DivBackward0>)"
+
+
+@pytest.mark.parametrize("sequence", [list, tuple])
+def test_backward_takes_a_sequence_of_one_gradient(sequence):
+    x = torch.ones(2, requires_grad=True)
+    (2 * x).backward(sequence([torch.tensor([1.0, 3.0])]))
+    assert x.grad.tolist() == [2, 6]
+    (2 * x).sum().backward(sequence([None]))
+    assert x.grad.tolist() == [4, 8]
+    with pytest.raises(RuntimeError, match="got 1 tensors and 0 gradients"):
+        (2 * x).backward(sequence([]))
+    with pytest.raises(TypeError, match="expected Tensors or None, but element 0 is of type float"):
+        (2 * x).backward(sequence([1.0]))

@@ -129,8 +129,15 @@ PyObject* tensor_backward(PyObject* self, PyObject* const* args, Py_ssize_t coun
     if (is_given(a[3])) inputs = leaves_of(a[3]);
     Tensor gradient;
     if (is_given(a[0])) {
-      TORCH_CHECK_TYPE(is_tensor(a[0]), "gradients can be either Tensors or None, but got ", Py_TYPE(a[0])->tp_name);
-      gradient = borrow(a[0]);
+      if (is_tensor(a[0])) {
+        gradient = borrow(a[0]);
+      } else {  // a sequence of one, as torch.autograd.backward takes one for each of its tensors
+        TORCH_CHECK_TYPE(PyList_Check(a[0]) || PyTuple_Check(a[0]), "gradients can be either Tensors or None, but got ",
+                         Py_TYPE(a[0])->tp_name);
+        std::vector<Tensor> all = tensors_of(a[0], "backward", true);
+        TORCH_CHECK(all.size() == 1, "got 1 tensors and ", all.size(), " gradients");
+        gradient = all[0];
+      }
     }
     Tensor t = borrow(self);
     NoGil nogil;
