@@ -393,3 +393,10 @@ def test_at_the_edge_of_the_support_the_cdf_is_zero_or_one():
             d.cdf(zero - 1)
     fallen = D.TransformedDistribution(D.Exponential(torch.ones(1, dtype=F64)), D.AffineTransform(0.0, -1.0))
     assert fallen.cdf(zero).item() == 1
+
+
+def test_libraries_draw_wishart_matrices_by_bartletts_decomposition():
+    torch.manual_seed(4)
+    d = D.Wishart(torch.tensor(5.0, dtype=F64), torch.tensor([[2.0, 0.5], [0.5, 1.0]], dtype=F64))
+    drawn = d._bartlett_sampling(torch.Size([20000]))
+    torch.testing.assert_close(drawn.mean(0), d.mean, atol=0.1, rtol=0)

@@ -121,6 +121,10 @@ class Wishart(ExponentialFamily):
 
     def rsample(self, sample_shape: Sequence[int] = torch.Size(), max_try_correction: Any = None) -> Tensor:
         """By Bartlett's decomposition. ``max_try_correction`` is taken and changes nothing: no sample is drawn twice."""
+        return self._bartlett_sampling(sample_shape)
+
+    def _bartlett_sampling(self, sample_shape: Sequence[int] = torch.Size()) -> Tensor:
+        """What :meth:`rsample` draws, under the name that libraries call to be spared its corrections."""
         shape = self._extended_shape(sample_shape)
         n = self._event_shape[-1]
         below = torch.randn(shape, dtype=self.df.dtype, device=self.df.device).tril(-1)
