@@ -39,6 +39,17 @@ bool is_sequence(PyObject* o) {
   return PySequence_Check(o) && !PyUnicode_Check(o) && !PyBytes_Check(o) && !is_tensor(o) && !PyObject_CheckBuffer(o);
 }
 
+// A tensor as an index; bytes are a mask as they were before there was a dtype for truth, with a warning.
+Index index_of_tensor(Tensor t) {
+  if (t.dtype() == DType::UInt8 &&
+      PyErr_WarnEx(PyExc_UserWarning,
+                   "indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead: the mask "
+                   "is mask.bool(), indices are indices.long()",
+                   1) < 0)
+    throw PythonError();
+  return Index::of(std::move(t));
+}
+
 Index index_of(PyObject* o, const Tensor& self) {
   if (PyLong_CheckExact(o)) return Index::at(as_integer(o));
   if (PySlice_Check(o)) {
@@ -54,11 +65,11 @@ Index index_of(PyObject* o, const Tensor& self) {
     TORCH_CHECK(borrow(o).device() == self.device() || borrow(o).device().type == DeviceType::CPU,
                 "index: Expected all tensors to be on the same device, but the ", "tensor ", self, " is on ",
                 self.device(), " and an index on ", borrow(o).device());
-    return Index::of(unwrap(o));
+    return index_of_tensor(unwrap(o));
   }
   if (PyIndex_Check(o) && is_number(o)) return Index::at(as_integer(o));
   if (PyObject_CheckBuffer(o) && !PyUnicode_Check(o) && !PyBytes_Check(o))
-    return Index::of(tensor_of_buffer(o, "index"));
+    return index_of_tensor(tensor_of_buffer(o, "index"));
   if (is_sequence(o)) {
     Tensor t = tensor_of_data(o, std::nullopt, {});
     if (t.numel() == 0) t = tensor_of_data(o, DType::Int64, {});

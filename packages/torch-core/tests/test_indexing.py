@@ -181,3 +181,18 @@ def test_a_complex_number_is_not_assigned_to_a_real_element():
     y = torch.ones(2, dtype=torch.complex64)
     y[0] = 1 + 2j
     assert y.tolist() == [1 + 2j, 1]
+
+
+def test_bytes_as_a_mask_are_deprecated():
+    x = torch.arange(3)
+    for mask in (torch.tensor([1, 0, 1], dtype=torch.uint8), np.array([1, 0, 1], dtype=np.uint8)):
+        with pytest.warns(UserWarning, match="indexing with dtype torch.uint8 is now deprecated"):
+            assert x[mask].tolist() == [0, 2]
+    with pytest.warns(UserWarning, match="mask.bool"):
+        x[torch.tensor([1, 0, 1], dtype=torch.uint8)] = 7
+    assert x.tolist() == [7, 1, 7]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert x[torch.tensor([True, False, True])].tolist() == [7, 7]
+        with pytest.raises(UserWarning, match="uint8"):
+            x[torch.tensor([1, 0, 1], dtype=torch.uint8)]

@@ -310,3 +310,14 @@ def test_two_numbers_have_a_result_type():
     assert torch.result_type(1, True) == torch.int64
     assert torch.result_type(1, 2j) == torch.complex64
     assert torch.result_type(True, False) == torch.bool
+
+
+def test_the_result_type_takes_its_arguments_by_name():
+    whole, half = torch.tensor(1), torch.ones(2, dtype=torch.float16)
+    assert torch.result_type(tensor=whole, other=half) == torch.float16
+    assert torch.result_type(whole, other=2.0) == torch.float32
+    assert torch.result_type(scalar=2, tensor=half) == torch.float16
+    assert torch.result_type(tensor=whole, scalar=2.0) == torch.float32
+    assert torch.result_type(scalar1=1, scalar2=2.0) == torch.float32
+    with pytest.raises(TypeError, match="multiple values for argument .other"):
+        torch.result_type(scalar=1, scalar2=half)

@@ -88,3 +88,10 @@ def test_empty_zero_dimensional_and_strided_inputs():
     assert torch.softmax(torch.tensor(2.0), 0).item() == 1.0
     a = torch.arange(12.0).reshape(3, 4)
     assert torch.softmax(a.t(), 1).tolist() == torch.softmax(a, 0).t().tolist()
+
+
+def test_softmax_takes_the_dtype_by_position_too():
+    x = torch.tensor([0.0, 1.0])
+    assert torch.softmax(x, 0, torch.float64).dtype == torch.float64
+    assert x.log_softmax(0, torch.float64).dtype == torch.float64
+    assert torch.log_softmax(x, 0, dtype=None).dtype == torch.float32

@@ -198,3 +198,17 @@ def test_conversions_take_a_memory_format():
     last = x.contiguous(memory_format=torch.channels_last)
     assert last.half().stride() == (60, 1, 15, 3)
     assert last.int(memory_format=torch.contiguous_format).is_contiguous()
+
+
+@pytest.mark.parametrize("name", ["mT", "mH", "H", "adjoint"])
+def test_a_number_is_transposed_with_a_warning(name):
+    def of(x):
+        return x.adjoint() if name == "adjoint" else getattr(x, name)
+
+    with pytest.warns(UserWarning, match=rf"{name}.* deprecated on 0-D tensors"):
+        assert of(torch.tensor(3)).item() == 3
+    with pytest.warns(UserWarning, match="deprecated"):
+        z = of(torch.tensor(1 + 2j))
+    assert z.item() == (1 + 2j if name == "mT" else 1 - 2j)
+    with pytest.raises(RuntimeError, match=rf"tensor\.{name}.* is only supported on matrices.* Got 1-D tensor"):
+        of(torch.ones(2))

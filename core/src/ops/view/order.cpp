@@ -59,6 +59,7 @@ Tensor numpy_t_composite(const Tensor& self) {
   return permute(self, dims);
 }
 Tensor matrix_t_composite(const Tensor& self) {
+  if (self.dim() == 0) return self;
   TORCH_CHECK(self.dim() >= 2, "tensor.mT is only supported on matrices or batches of matrices. Got ", self.dim(),
               "-D tensor.");
   return transpose(self, -2, -1);

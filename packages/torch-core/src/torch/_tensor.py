@@ -1,6 +1,7 @@
 """The methods of Tensor that are rare or wordy enough to be Python. `complete` puts them onto the compiled type."""
 
 import sys
+import warnings
 
 from . import _C
 from ._C import Tensor
@@ -435,16 +436,38 @@ def _answers_false(name, doc):
     return answer
 
 
+def _of_number(self, name, advice):
+    """What transposes a matrix leaves a number alone, with a warning."""
+    warnings.warn(f"Tensor.{name} is deprecated on 0-D tensors. {advice}", stacklevel=3)
+
+
+def _matrix_transpose(self):
+    """The matrices transposed; RuntimeError for a vector. A number's is deprecated."""
+    if self.dim() == 0:
+        _of_number(self, "mT", "This function is the identity in these cases.")
+    return _C._operator("mT")(self)
+
+
 def _adjoint(self):
-    """The conjugate of the matrices transposed; of a number itself."""
-    return self.adjoint() if self.dim() else self
+    """The conjugate of the matrices transposed; RuntimeError for a vector. A number's is deprecated."""
+    dims = self.dim()
+    if dims == 0:
+        _of_number(self, "mH", "Consider using x.conj().")
+        return self.conj()
+    if dims == 1:
+        raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got 1-D tensor.")
+    return self.adjoint()
 
 
 def _matrix_adjoint(self):
-    """The conjugate of a matrix transposed."""
-    if self.dim() not in (0, 2):
-        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.")
-    return self.adjoint() if self.dim() else self
+    """The conjugate of a matrix transposed; RuntimeError for other tensors than matrices. A number's is deprecated."""
+    dims = self.dim()
+    if dims == 0:
+        _of_number(self, "H", "Consider using x.conj().")
+        return self.conj()
+    if dims != 2:
+        raise RuntimeError(f"tensor.H is only supported on matrices (2-D tensors). Got {dims}-D tensor.")
+    return self.adjoint()
 
 
 def _cuda_array_interface(self):
@@ -599,7 +622,7 @@ def complete(cls):
     ):
         setattr(cls, name, _answers_false(name, doc))
     cls.__cuda_array_interface__ = property(_cuda_array_interface)
-    cls.H, cls.mH = property(_matrix_adjoint), property(_adjoint)
+    cls.mT, cls.H, cls.mH = property(_matrix_transpose), property(_matrix_adjoint), property(_adjoint)
     cls.name = None
     for device in ("ipu", "maia", "mps", "mtia", "vulkan", "xla", "xpu"):
         setattr(cls, f"is_{device}", False)
@@ -609,7 +632,7 @@ def complete(cls):
     cls.where = _where
     cls.__div__, cls.__rdiv__, cls.__idiv__ = cls.__truediv__, _rdiv, _idiv  # Python 2 called them
     cls.__nonzero__, cls.__long__ = cls.__bool__, cls.__int__
-    for name in ("T", "mT", "real", "imag"):  # operators that users read as attributes
+    for name in ("T", "real", "imag"):  # operators that users read as attributes
         if hasattr(cls, name) or name in ("real", "imag"):
             setattr(cls, name, property(_C._operator(name), doc=_C._operator(name)._text))
     cls.__torch_function__ = classmethod(_torch_function)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 from .. import _C
 from .casting import in_float32
@@ -25,13 +26,16 @@ if TYPE_CHECKING:
 
 
 def adjoint(input: Tensor) -> Tensor:
-    """The conjugate of the matrices transposed.
+    """The conjugate of the matrices transposed; RuntimeError for a vector. A number's is deprecated.
 
     >>> torch.adjoint(torch.tensor([[1j, 2.0]]))
     tensor([[0.-1.j],
             [2.-0.j]])
     """
     check_tensor("adjoint", input=input)
+    if input.dim() == 0:
+        warnings.warn("adjoint() is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=2)
+        return input.conj()
     if input.dim() < 2:
         raise RuntimeError(
             f"tensor.adjoint() is only supported on matrices or batches of matrices. Got {input.dim()}-D tensor."
