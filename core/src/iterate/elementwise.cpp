@@ -77,7 +77,7 @@ void integer_division_by_zero() {
 
 void check_fits(const char* op, const Scalar& value, DType dtype) {
   if (dtype == DType::Bool || is_complex(dtype)) return;
-  bool fits = !value.is_complex();
+  bool fits = !value.is_complex() || value.to_complex().imag() == 0;
   if (fits && value.is_integral() && is_integral(dtype)) {
     const __int128 v = value.kind() == Scalar::Kind::UInt ? __int128(value.to<uint64_t>()) : __int128(value.to_int());
     const int bits = int(item_size(dtype)) * 8 - (is_signed(dtype) ? 1 : 0);

@@ -1,6 +1,8 @@
 #include "torch/core/indexing.h"
 
+#include "iterate/elementwise.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/reads.h"
@@ -140,6 +142,13 @@ void set_item(const Tensor& self, ArrayRef<Index> indices, const Tensor& value) 
   TORCH_CHECK(is_expandable_to(v.sizes(), r.view.sizes()), "shape mismatch: value tensor of shape ", value.sizes(),
               " cannot be broadcast to indexing result of shape ", r.view.sizes());
   copy_(r.view, v);
+}
+
+// The number is a tensor made by an operator, so that whoever records operators sees where it comes from.
+void set_item(const Tensor& self, ArrayRef<Index> indices, const Scalar& value) {
+  const bool half = self.dtype() == DType::Float16 || self.dtype() == DType::BFloat16;  // too large is infinite there
+  if (!is_stored(self.dtype()) && !(half && value.is_float())) check_fits("setitem", value, self.dtype());
+  set_item(self, indices, scalar_tensor(value, self.dtype()));
 }
 
 }  // namespace torch

@@ -172,10 +172,10 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
     if (is_tensor(value))
       v = unwrap(value);
     else if (is_number(value)) {
-      TORCH_CHECK(!PyComplex_Check(value) || PyComplex_ImagAsDouble(value) == 0 || is_complex(t.dtype()),
-                  "setitem: value with the imaginary part ", PyComplex_ImagAsDouble(value),
-                  " cannot be converted to type ", t.dtype(), " without overflow");
-      v = tensor_of_number(value);
+      Scalar s;
+      if (!to_scalar(value, &s)) throw PythonError();
+      set_item(t, indices, s);
+      return 0;
     } else if (PyObject_CheckBuffer(value))
       v = tensor_of_buffer(value, "setitem");
     else

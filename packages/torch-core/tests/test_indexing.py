@@ -172,6 +172,23 @@ def test_leading_ones_of_a_value_fall_away():
         x[i, i] = torch.ones(2, 3)
 
 
+def test_a_number_that_does_not_fit_is_not_assigned():
+    x = torch.zeros(3, dtype=torch.uint8)
+    for place in (0, slice(0, 2), torch.tensor([1]), x == 0):
+        with pytest.raises(RuntimeError, match="setitem: value 300 cannot be converted to type torch.uint8 without"):
+            x[place] = 300
+    with pytest.raises(RuntimeError, match="setitem: value nan"):
+        x[0] = float("nan")
+    assert x.tolist() == [0, 0, 0]
+    x[0], x[1] = -1, 2.7
+    assert x.tolist() == [255, 2, 0]
+    for dtype in (torch.float16, torch.bfloat16):  # a mask of -1e9 in models of half precision
+        y = torch.zeros(2, dtype=dtype)
+        y[0] = -1e39
+        assert y.tolist() == [-float("inf"), 0]
+        assert torch.scalar_tensor(1e39, dtype=dtype).item() == float("inf")
+
+
 def test_a_complex_number_is_not_assigned_to_a_real_element():
     x = torch.ones(2)
     with pytest.raises(RuntimeError, match="cannot be converted to type torch.float32 without overflow"):

@@ -267,6 +267,17 @@ def test_functions_in_python_take_part():
     assert overrides.handle_torch_function(pair, (Foreign(),), 3)[2] == (3,)
 
 
+def test_products_by_notation_are_seen_by_their_own_names():
+    x = torch.ones(2, 2).as_subclass(Log)
+    Log.calls.clear()
+    assert torch.equal(torch.einsum("ij,jk->ik", [x, x]).as_subclass(torch.Tensor), torch.full((2, 2), 2.0))
+    assert [c[0] for c in Log.calls][:1] == ["einsum"]
+    name, _, args, kwargs = torch.einsum("ab,bc", Foreign(), x)
+    assert name == "einsum" and args[0] == "ab,bc" and args[2] is x and kwargs == {}
+    name, _, args, kwargs = torch.tensordot(x, Foreign(), 1)
+    assert name == "tensordot" and args[0] is x and kwargs == {"dims": 1, "out": None}
+
+
 def test_what_can_be_overridden_has_names():
     functions = overrides.get_overridable_functions()
     assert (

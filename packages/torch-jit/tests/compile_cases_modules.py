@@ -7,6 +7,34 @@ from compile_cases import case, tensors
 from torch import nn
 from torch.nn import functional as F
 
+# --- elements that are written ---
+
+
+@case(lambda: [(torch.randn(3, 4), 0.1), (torch.randn(3, 4), 0.1), (torch.full((3, 4), -1.0), 0.1)], True)
+def numbers_at_places():
+    def f(x, least):
+        y = x * 2
+        y[y < least] = least
+        y[:, y[0] > 0.5] = 3
+        y[0, 1] = 7.5
+        y[1:] = 1
+        return y
+
+    return f
+
+
+@case(
+    lambda: [(torch.randn(5, requires_grad=True), torch.tensor(float(i), requires_grad=True)) for i in range(4)], True
+)
+def tensor_at_a_mask():
+    def f(x, v):
+        y = x * 2
+        y[y > 0] = v
+        return y
+
+    return f
+
+
 # --- modes ---
 
 
@@ -296,3 +324,12 @@ def tensor_as_an_index():
         return x, x[i]
 
     return f
+
+
+@case(lambda: [(torch.randn(3, 3),)] * 3, True)
+def graph_module_within():
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    graph.output(graph.call_function(torch.relu, (graph.call_function(torch.einsum, ("ij,jk->ik", x, x)),)))
+    net = nn.Sequential(torch.fx.GraphModule({}, graph), nn.Tanh())
+    return lambda x: net(x) + 1

@@ -52,5 +52,6 @@ struct Index {
 TORCH_API Tensor get_item(const Tensor& self, ArrayRef<Index> indices);
 // Broadcasts `value` into the indexed part. Indices are checked before anything is written.
 TORCH_API void set_item(const Tensor& self, ArrayRef<Index> indices, const Tensor& value);
+TORCH_API void set_item(const Tensor& self, ArrayRef<Index> indices, const Scalar& value);
 
 }  // namespace torch

@@ -94,10 +94,11 @@ Tensor full_kernel(IntArrayRef size, const Scalar& value, MaybeDType dtype, Mayb
   return filled("full", empty_tensor(size, dtype.value_or(value.dtype()), device.value_or(Device())), value);
 }
 Tensor scalar_tensor_kernel(const Scalar& s, MaybeDType dtype, MaybeDevice device) {
-  return filled(
-      "scalar_tensor",
-      empty_tensor({}, dtype.value_or(is_complex(s.dtype()) ? s.dtype() : default_dtype()), device.value_or(Device())),
-      s);
+  const DType t = dtype.value_or(is_complex(s.dtype()) ? s.dtype() : default_dtype());
+  Tensor out = empty_tensor({}, t, device.value_or(Device()));
+  if (t != DType::Float16 && t != DType::BFloat16) return filled("scalar_tensor", out, s);
+  fill_contiguous(out, s);  // a number that is too large is infinite, as where a wider tensor is converted
+  return out;
 }
 
 Tensor empty_strided_kernel(IntArrayRef size, IntArrayRef stride, MaybeDType dtype, MaybeDevice device) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .. import _C
 from .._C import Tensor
+from ..overrides import handle_torch_function, has_torch_function
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def tensordot(
     >>> torch.tensordot(torch.ones(2, 3), torch.ones(4, 3), dims=([1], [1])).shape
     torch.Size([2, 4])
     """
+    if has_torch_function((a, b)):
+        return handle_torch_function(tensordot, (a, b), a, b, dims=dims, out=out)
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, (list, tuple)):
@@ -75,6 +78,8 @@ def einsum(*args: Any) -> Tensor:
         equation, *operands = args
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = operands[0]
+    if has_torch_function(operands):
+        return handle_torch_function(einsum, operands, equation, *operands)
     return _row("_einsum")(equation, list(operands))
 
 

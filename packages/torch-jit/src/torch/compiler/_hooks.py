@@ -57,11 +57,15 @@ class Hooks:
                 self.stop("a defaultdict from outside gets a key")
         return value[key]
 
-    def place(self, key):
+    def store_place(self, key):
+        """Where a tensor is written: a mask leaves its shape as it is, so that the program holds for other masks."""
+        return self.place(key, masks=True)
+
+    def place(self, key, masks=False):
         """An index of a tensor: one that is a tensor without dims is read as a number; a list of numbers is a constant."""
         if self.reason is None:
             if type(key) is tuple:
-                return tuple(map(self.place, key))
+                return tuple(self.place(k, masks) for k in key)
             if type(key) is list and key and all(type(k) is int for k in key):
                 recording = ir._native.Recording(None)
                 made = torch.tensor(key)
@@ -69,7 +73,7 @@ class Hooks:
                 self.give_constant(made)
                 return made
             for t in tensors_in(key):
-                if t.dim() == 0 or t.dtype in (torch.bool, torch.uint8):
+                if t.dim() == 0 or (not masks and t.dtype in (torch.bool, torch.uint8)):
                     self.stop("a tensor is an index by its value")
         return key
 

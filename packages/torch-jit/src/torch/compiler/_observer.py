@@ -72,6 +72,7 @@ class Watch:
             "raised",
             "caught",
             "place",
+            "store_place",
             "binary",
             "unary",
             "comparison",

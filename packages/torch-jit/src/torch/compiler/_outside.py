@@ -64,7 +64,7 @@ class Outside:
             guards.check("type", source, slice)
             for name in ("start", "stop", "step"):
                 self.outside_value(getattr(value, name), ("attr", source, name), of_arguments)
-        elif str(kind.__module__).startswith("torch.fx"):
+        elif str(kind.__module__).startswith("torch.fx") and not isinstance(value, module_class()):
             self.strange = kind
             self.stop(f"{_say(source)} is a {kind.__qualname__}")
         elif of_arguments and not _is_fixed(value) and has_dict(value):

@@ -125,10 +125,10 @@ class Rewrite(Patterns, ast.NodeTransformer):
             return self._watch("item", node, node.value, index)
         node.value = self._watch("store_item", node.value, node.value)
         if not _has_slice(node.slice):
-            node.slice = self._watch("place", node.slice, node.slice)
+            node.slice = self._watch("store_place", node.slice, node.slice)
         elif isinstance(node.slice, ast.Tuple):
             node.slice.elts = [
-                e if isinstance(e, (ast.Slice, ast.Starred)) else self._watch("place", e, e) for e in node.slice.elts
+                e if isinstance(e, (ast.Slice, ast.Starred)) else self._watch("store_place", e, e) for e in node.slice.elts
             ]
         return node
 

@@ -75,7 +75,7 @@ BY_IDENTITY = frozenset((
 ))  # fmt: skip
 #: modules of torch whose functions depend only on their arguments
 TRUSTED = (
-    "torch.nn.functional", "torch.functional", "torch.special", "torch.linalg", "torch.fft", "torch._operators.composed",
+    "torch.nn.functional", "torch.functional", "torch.special", "torch.linalg", "torch.fft", "torch._operators.composed", "torch._operators.products",
     "torch._tensor", "torch.nn.modules.utils",
 )  # fmt: skip
 #: folders of torch whose functions do more than operators
