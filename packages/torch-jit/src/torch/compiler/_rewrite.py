@@ -128,7 +128,8 @@ class Rewrite(Patterns, ast.NodeTransformer):
             node.slice = self._watch("store_place", node.slice, node.slice)
         elif isinstance(node.slice, ast.Tuple):
             node.slice.elts = [
-                e if isinstance(e, (ast.Slice, ast.Starred)) else self._watch("store_place", e, e) for e in node.slice.elts
+                e if isinstance(e, (ast.Slice, ast.Starred)) else self._watch("store_place", e, e)
+                for e in node.slice.elts
             ]
         return node
 
