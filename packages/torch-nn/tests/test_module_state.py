@@ -162,6 +162,21 @@ def test_hooks_of_saving_and_loading():
     assert seen == [layer]
 
 
+def test_hooks_and_methods_of_ones_own_see_what_was_loaded():
+    class Doubled(nn.Linear):
+        def _load_from_state_dict(self, *args):
+            super()._load_from_state_dict(*args)
+            self.seen = self.weight.sum().item()
+
+    state = {"0.weight": torch.ones(2, 3), "1.weight": torch.ones(3, 2)}
+    net = nn.Sequential(Doubled(3, 2, bias=False), nn.Linear(2, 3, bias=False))
+    sums = []
+    net[1].register_load_state_dict_post_hook(lambda module, keys: sums.append(module.weight.sum().item()))
+    net.register_load_state_dict_post_hook(lambda module, keys: sums.append(module[1].weight.sum().item()))
+    net.load_state_dict(state)
+    assert net[0].seen == 6 and sums == [6, 6]
+
+
 def test_an_override_of_the_loading_of_one_module_is_called():
     class Renamed(nn.Linear):
         def _load_from_state_dict(self, state_dict, prefix, *rest):

@@ -106,8 +106,9 @@ class State:
         """Copy the tensors of ``state_dict`` into this module's parameters and buffers.
 
         With ``strict`` the keys must match exactly, else RuntimeError lists what is missing, unexpected or of another
-        shape, and the module is left as it was.  With ``assign`` the tensors themselves become the parameters and
-        buffers (their dtype and device stay).  Returns ``(missing_keys, unexpected_keys)``.
+        shape, and the module is left as it was, unless hooks or methods of your own came first, which see what is
+        loaded.  With ``assign`` the tensors themselves become the parameters and buffers (their dtype and device stay).
+        Returns ``(missing_keys, unexpected_keys)``.
 
         >>> source, target = torch.nn.Linear(2, 3), torch.nn.Linear(2, 3)
         >>> target.load_state_dict(source.state_dict())
@@ -131,11 +132,22 @@ class State:
                     if child is not None:
                         load(child, parts.get(name, {}), f"{prefix}{name}.")
             keys = _IncompatibleKeys(missing, unexpected)
+            if module._load_state_dict_post_hooks and not errors:
+                finish()  # a hook may read what was loaded
             for hook in module._load_state_dict_post_hooks.values():
                 if hook(module, keys) is not None:
                     raise RuntimeError(
                         "load_state_dict post hook: return None; edit the lists of keys in place instead"
                     )
+
+        def finish():
+            with torch.no_grad():
+                for copy in copies:
+                    copy()
+            for extra in extras:
+                extra()
+            copies.clear()
+            extras.clear()
 
         load(self, state_dict, "")
         if strict:
@@ -148,11 +160,7 @@ class State:
             raise RuntimeError(
                 f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(errors) + way_out
             )
-        with torch.no_grad():
-            for copy in copies:
-                copy()
-        for extra in extras:
-            extra()
+        finish()
         return _IncompatibleKeys(missing, unexpected)
 
     def _load_from_state_dict(
@@ -162,6 +170,8 @@ class State:
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         copies, extras = local_metadata.get("copies"), local_metadata.get("extras")
+        if not type(self)._load_from_state_dict.__module__.startswith("torch."):
+            copies = extras = None  # a program's own method may go on with what was loaded
         assign = local_metadata.get("assign_to_params_buffers", False)
         transient = self._non_persistent_buffers_set
         buffers = self._buffers
