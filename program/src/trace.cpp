@@ -205,6 +205,14 @@ Value* Tracer::module_at(const std::vector<std::string>& path) {
   return at;
 }
 
+const torch::Tensor* Tracer::alias_of(const torch::Tensor& t) const {
+  if (t.has_memory())
+    for (const auto* list : {&kept_, &attributes_})
+      for (auto seen = list->rbegin(); seen != list->rend(); ++seen)
+        if (*seen && seen->has_memory() && same_place(*seen, t)) return &*seen;
+  return nullptr;
+}
+
 Value* Tracer::value_of(const torch::Tensor& t) {
   if (!t) return graph_->insert_constant(Cell());
   if (Value* v = values_.find(t.get())) return v;
@@ -213,15 +221,11 @@ Value* Tracer::value_of(const torch::Tensor& t) {
     set_value(t, v);
     return v;
   }
-  // An alias that was made past all operators: x.data
-  if (t.has_memory())
-    for (const auto* list : {&kept_, &attributes_})
-      for (auto seen = list->rbegin(); seen != list->rend(); ++seen)
-        if (*seen && seen->has_memory() && same_place(*seen, t)) {
-          Value* v = insert(*graph_, "aten::detach", {value_of(torch::Tensor(*seen))}, type_of(t));
-          set_value(t, v);
-          return v;
-        }
+  if (const torch::Tensor* seen = alias_of(t)) {
+    Value* v = insert(*graph_, "aten::detach", {value_of(torch::Tensor(*seen))}, type_of(t));
+    set_value(t, v);
+    return v;
+  }
   TORCH_CHECK(
       observing_ || !t.requires_grad(),
       "trace: Cannot insert a Tensor that requires grad as a constant. Pass it as an input, make it a parameter of "
@@ -455,13 +459,33 @@ bool Tracer::call(const FunctionPtr& f, const std::vector<Cell>& arguments, Cell
   return true;
 }
 
+// Whether what a call does is recorded instead of the call: under autocast, and of tensors that stand for others (vmap,
+// dual numbers), none of which is there when the program runs.
+static bool is_looked_into(const Row& row, const torch::Value* arguments) {
+  const unsigned keys = keys_of_thread(0);
+  if (keys & key(DispatchKey::Autocast)) return true;
+  const auto wrapped = [](const TensorImpl* t) { return t && (t->keys & key(DispatchKey::Wrapped)); };
+  for (int i = 0; i < row.schema.count; ++i) {
+    const torch::Value& v = arguments[i];
+    if (row.schema.params[i].kind == Kind::Tensor && wrapped(v.tensor)) return true;
+    if (row.schema.params[i].kind == Kind::TensorList)
+      for (int64_t k = 0; k < v.size; ++k)
+        if (wrapped(static_cast<const torch::Tensor*>(v.data)[k].get())) return true;
+  }
+  return row.attr.is_random && (keys & key(DispatchKey::Wrapped));
+}
+
 void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result) {
   Tracer* t = tracer;
   if (Sink* s = Sink::current()) {
     row.invoke(arguments, result, keys_below(DispatchKey::Trace));
     return s->saw(row, arguments, result);
   }
-  if (!t) return row.invoke(arguments, result, keys_below(DispatchKey::Trace));
+  if (!t || t->muted_) return row.invoke(arguments, result, keys_below(DispatchKey::Trace));
+  if (is_looked_into(row, arguments)) {
+    Readmit inner(DispatchKey::Trace);
+    return row.invoke(arguments, result, keys_below(DispatchKey::Trace));
+  }
   Graph& g = *t->graph_;
   if (t->locator_) t->locator_->locate(g);
   // Before the call: what it changes in place was another value then.

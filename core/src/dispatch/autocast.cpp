@@ -51,8 +51,8 @@ bool is_cast(const State& s, const TensorImpl* t) noexcept {
 }
 
 bool is_kept(const State& s, const Tensor& t, DType to) noexcept {
-  return s.caches && t.dtype() == DType::Float32 && to == s.dtypes[unsigned(t.device().type)] && t.requires_grad() &&
-         !t->base && is_leaf && is_leaf(t.get());
+  return s.caches && !(keys_of_thread(0) & key(DispatchKey::Trace)) && t.dtype() == DType::Float32 &&
+         to == s.dtypes[unsigned(t.device().type)] && t.requires_grad() && !t->base && is_leaf && is_leaf(t.get());
 }
 
 Tensor converted(State& s, const Tensor& t, DType to) {
@@ -104,12 +104,17 @@ std::optional<DType> target(State& s, const Row& row, const Value* given) {
   return is_sparse ? std::nullopt : to;
 }
 
+// A recorder lets calls pass until their arguments are converted: what it keeps runs where nothing is cast.
+constexpr Keys kBelow = Keys(keys_below(DispatchKey::Autocast) | key(DispatchKey::Trace));
+
 void layer(const Row& row, const Value* given, Result& result) {
   State& s = own_state();
   const Schema& schema = row.schema;
   const bool stays = row.attr.cast == Cast::None && row.attr.cast_on_cuda == Cast::None;
   const auto to = stays ? std::nullopt : target(s, row, given);
   if (!to) {
+    if (!row.attr.is_composite && (keys_of_thread(0) & key(DispatchKey::Trace)))
+      return row.invoke(given, result, kBelow);
     Readmit inner(DispatchKey::Autocast);
     return row.invoke(given, result, keys_below(DispatchKey::Autocast));
   }
@@ -130,7 +135,7 @@ void layer(const Row& row, const Value* given, Result& result) {
       values[i].data = all.data();
     }
   }
-  row.invoke(values, result, keys_below(DispatchKey::Autocast));
+  row.invoke(values, result, kBelow);
 }
 
 }  // namespace

@@ -107,6 +107,7 @@ py::object computed(const Program& p, const Slots& slots, const py::object& inpu
 PyObject* replay(Door* d, const Program& p, const Slots& slots, PyObject* args, PyObject* kwargs) {
   try {
     Restored restored{p.sets_grad, p.state.grad};
+    autocast::Off casts_are_recorded;
     py::object inputs;  // before the program runs: the slots only borrow
     if (!p.build.is_none() || !p.function)
       inputs = py::reinterpret_steal<py::object>(tuple_of(slots, p.guards.inputs()));

@@ -134,6 +134,7 @@ void bind_trace(py::module_& m) {
       .def_property_readonly("graph", &Tracer::graph)
       .def("set_value", [](Tracer& t, const Tensor& x, Value* v) { t.set_value(x, v); })
       .def("has_value", [](Tracer& t, const Tensor& x) { return t.has_value(x); })
+      .def("has_alias", [](Tracer& t, const Tensor& x) { return t.alias_of(x) != nullptr; })
       .def("value_of", [](Tracer& t, const Tensor& x) { return held(t.value_of(x)); })
       .def("set_attribute",
            [](Tracer& t, const Tensor& x, std::vector<std::string> path) { t.set_attribute(x, std::move(path)); })
@@ -141,6 +142,7 @@ void bind_trace(py::module_& m) {
            [](Tracer& t, const Instance& i, std::vector<std::string> path) { t.set_object(i.cell, std::move(path)); })
       .def("module_at", [](Tracer& t, const std::vector<std::string>& path) { return held(t.module_at(path)); })
       .def("set_observing", &Tracer::set_observing)
+      .def("mute", &Tracer::mute)
       .def("set_reads",
            [](Tracer& t, py::function f) {
              t.set_reads([f = std::move(f)](const Tensor& x, const char* what) {

@@ -29,6 +29,8 @@ class TORCH_PROGRAM_API Tracer {
   const GraphPtr& graph() const noexcept { return graph_; }
   void set_value(const torch::Tensor& t, Value* v);
   bool has_value(const torch::Tensor& t) const;
+  // The tensor in the same place that is known, where one was made past all operators (x.data); else null.
+  const torch::Tensor* alias_of(const torch::Tensor& t) const;
   // The value that stands for a tensor: what made it, an attribute of a module, or a constant of the graph.
   Value* value_of(const torch::Tensor& t);
   // A tensor that is the attribute at the end of a path from `self`; read where it is first needed.
@@ -39,6 +41,8 @@ class TORCH_PROGRAM_API Tracer {
 
   // Whoever records without being asked to must not fail: any unknown tensor is a constant then.
   void set_observing(bool on) { observing_ = on; }
+  // Nothing is recorded any more: for where the recording cannot end yet, since levels of transforms keep its key.
+  void mute() noexcept { muted_ = true; }
   // Whether a call that was to be recorded threw.
   bool has_failed() const { return failed_; }
 
@@ -143,7 +147,7 @@ class TORCH_PROGRAM_API Tracer {
   TypePtr last_type_;  // of neighbouring results, which are often alike
   std::unique_ptr<Locator> locator_;
   Reads reads_;
-  bool observing_ = false, failed_ = false;
+  bool observing_ = false, failed_ = false, muted_ = false;
 };
 
 }  // namespace torch::program

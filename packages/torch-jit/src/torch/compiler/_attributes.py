@@ -125,6 +125,8 @@ def _of_super(observer, value, name):
 def _of_object(observer, value, name):
     """An attribute of an object of Python: of its own, of its class, or of neither."""
     kind = type(value)
+    if observer.replaced and (id(value), name) in observer.replaced:
+        return observer.replaced[id(value), name]
     outside = id(value) in observer.outside
     source = observer.known[id(value)][1] if outside else None
     loose = outside and observer.known[id(value)][2]

@@ -12,6 +12,7 @@ import types
 
 import torch
 
+from . import _modules, _transforms
 from ._guards import is_key, of_class
 from ._in_place import Forward
 from ._special import SPECIAL
@@ -109,6 +110,10 @@ def _python(observer, function, args, kwargs):
             return observer.trust(function, args, kwargs)
     if function in SPECIAL:
         return SPECIAL[function](observer, args, kwargs)
+    if id(function) in observer.transformed:
+        return _transforms.run(observer, function, args, kwargs)
+    if (handler := _transforms.handler(function, name)) is not None:
+        return handler(observer, args, kwargs)
     trusted = name.startswith(TRUSTED) and not _has_functions(args, kwargs)
     if not trusted and is_torchs(name) and function.__name__ in TENSOR_FUNCTIONS:
         trusted = is_quiet(function.__code__.co_filename)
@@ -138,6 +143,8 @@ def _known(observer, function, result):
 
 def _used(observer, function, args, kwargs, run):
     """A result, where each tensor among the arguments has to be an argument of what was recorded: else it was read."""
+    if observer.transforms:  # what stands for others is no argument of what is recorded
+        return _known(observer, function, run())
     values = [observer.tracer.value_of(t) for t in tensors_in((args, kwargs)) if observer.tracer.has_value(t)]
     before = [len(v.uses()) for v in values]
     result = _known(observer, function, run())
@@ -149,6 +156,8 @@ def _used(observer, function, args, kwargs, run):
 
 def _module(observer, module, args, kwargs):
     base, kind = module_class(), type(module)
+    if _modules.is_graph(kind) and id(module) in observer.outside:
+        return _modules.with_hooks(observer, module, args, kwargs)
     optimized = sys.modules.get("torch._dynamo.eval_frame")
     if optimized is not None and isinstance(module, optimized.OptimizedModule):
         return call(observer, observer.attr(module, "_orig_mod"), args, kwargs)
@@ -163,7 +172,7 @@ def _module(observer, module, args, kwargs):
     from torch.nn.modules import module as file
 
     if module._hooked or file.running:
-        return _stopped(observer, f"{kind.__qualname__} has hooks", module, args, kwargs)
+        return _modules.with_hooks(observer, module, args, kwargs)
     observer.guards.check("equal", ("attr", observer.known[id(module)][1], "_hooked"), False)
     observer.guards.check("len", ("const", file.running), 0)
     return call(observer, observer.attr(module, "forward"), args, kwargs)

@@ -46,6 +46,10 @@ class Hooks:
         """``function(*args)``, watched."""
         return _calls.call(self, function, args, {})
 
+    def apply_all(self, function, args, kwargs):
+        """``function(*args, **kwargs)``, watched."""
+        return _calls.call(self, function, args, kwargs) if self.reason is None else function(*args, **kwargs)
+
     def item(self, value, key):
         """``value[key]``."""
         if self.reason is None and type(value) not in INDEXED:

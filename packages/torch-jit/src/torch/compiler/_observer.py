@@ -20,7 +20,7 @@ import torch
 from torch.jit import _ir as ir
 from torch.jit import _trace
 
-from . import _calls, _instrument, _special
+from . import _calls, _instrument, _special, _transforms
 from ._guards import Guards, state_of_thread
 from ._hooks import Hooks
 from ._match import Matches
@@ -119,6 +119,9 @@ class Observer(Outside, Hooks, Operators, Matches):
         self.grad = self.entry_grad = torch.is_grad_enabled()
         self.error = None  # what a function that is followed raised
         self.sets_grad = self.catches = False
+        self.transforms, self.transforming = 0, None  # how many of torch.func run, and which runs its own code
+        self.transformed = set()  # ids of functions that they gave
+        self.replaced = {}  # (id of a module, name): the tensor in place of its own (functional_call)
         self.late = (
             None  # why the observation is void, noticed within a call that is being recorded, which has to end first
         )
@@ -131,8 +134,10 @@ class Observer(Outside, Hooks, Operators, Matches):
         """The observation is void; what is void once stays so."""
         if self.reason is None:
             self.reason = Reason(text, _frames(frame or sys._getframe(1)))
-            if self.recording is not None:
+            if self.recording is not None and not self.transforms:
                 self.recording.end()
+            elif self.transforms:
+                self.tracer.mute()
 
     def read(self, tensor, what):
         """Told by the core: a value of a tensor became a number of the program."""
@@ -205,7 +210,7 @@ class Observer(Outside, Hooks, Operators, Matches):
         if grad != self.grad:
             self.grad, self.sets_grad = grad, True
             self.graph.call("aten::set_grad_enabled", [grad])
-        if state_of_thread()[1:] != self.state[1:]:
+        if _but_for_casts(state_of_thread()) != _but_for_casts(self.state):
             self.late = self.late or "modes of operators are changed"
         frame = sys._getframe(1)
         while frame is not None and of_torch(frame.f_code.co_filename) is not None:
@@ -221,11 +226,16 @@ class Observer(Outside, Hooks, Operators, Matches):
 
     def result(self, value):
         """Tensors that a call in C gave have to be known to the recording."""
-        for t in tensors_in(value):
+        found = tensors_in(value)
+        if self.transforms:
+            found = (each for t in found for each in _transforms.behind(t))
+        for t in found:
             if self.tracer.has_value(t) and t.layout is torch.strided:
                 if id(t) not in self.tensors:
                     self.tensors.add(id(t))
                     self.kept.append(t)
+                continue
+            if self.transforms and self.tracer.has_alias(t):  # the primal of a dual number
                 continue
             return False
         return True
@@ -298,6 +308,11 @@ _QUIET = frozenset(
         collections.abc.Sized.__subclasshook__.__func__.__code__.co_filename,
     )
 )
+
+
+def _but_for_casts(state):
+    """What of a thread's state has to stay: casts of autocast are recorded as what they are, and gradients have their mode."""
+    return state[1:3] + state[5:]
 
 
 def _nothing(tensor, what):

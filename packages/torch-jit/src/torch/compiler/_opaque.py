@@ -59,12 +59,17 @@ def _unwatched(observer, run):
 def _noted(observer, kind, given, at, result, results):
     observer.where()  # the mode of gradients that it runs in
     single = not isinstance(result, tuple)
+    casts, dtype = torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")
 
     def apply(*tensors):
         values = list(given)
         for i, tensor in zip(at, tensors):
             values[i] = tensor
-        out = kind.apply(*values)
+        if casts:
+            with torch.autocast("cpu", dtype=dtype):
+                out = kind.apply(*values)
+        else:
+            out = kind.apply(*values)
         return out if single or len(out) > 1 else out[0]
 
     apply.__name__ = apply.__qualname__ = f"{kind.__name__}_apply"

@@ -16,7 +16,7 @@ from ._attributes import attribute
 from ._branches import cond
 from ._guards import of_class
 from ._opaque import applied
-from ._tables import is_mode, is_torchs, tensors_in
+from ._tables import is_cast, is_mode, is_torchs, tensors_in
 from ._trees import TREES
 
 
@@ -125,7 +125,11 @@ def manager(observer, value):
     kind = type(value)
     if is_mode(kind):
         if id(value) in observer.outside:
-            observer.stop("a context manager from outside is entered")
+            if is_cast(kind):
+                for name in ("device", "fast_dtype", "_enabled", "_cache_enabled"):
+                    observer.attr(value, name)
+            else:
+                observer.stop("a context manager from outside is entered")
         return _Mode(observer, value)
     if kind is contextlib._GeneratorContextManager and id(value) in observer.made:
         observer.catches = True  # what stands around its yield may
@@ -162,7 +166,11 @@ def _watching(name):
         from ._observer import current
 
         observer = current()
-        if observer is not None and observer.reason is None:
+        if (
+            observer is not None
+            and observer.reason is None
+            and not (name == "requires_grad_" and observer.transforming)
+        ):
             observer.stop(f"{name} of a tensor is asked for", sys._getframe(1))
         return method(self, *args, **kwargs)
 

@@ -116,13 +116,21 @@ def is_torchs(name):
 
 
 def is_mode(kind):
-    """Whether a class is a mode of gradients, or ``nullcontext``."""
+    """Whether a class is a mode of gradients, autocast, or ``nullcontext``."""
     import contextlib
 
+    if is_cast(kind):
+        return True
     grad = sys.modules.get("torch.autograd.grad_mode")
     return kind is contextlib.nullcontext or (
         grad is not None and kind in (grad.no_grad, grad.enable_grad, grad.set_grad_enabled)
     )
+
+
+def is_cast(kind):
+    """Whether a class is autocast, whose casts are recorded as what they are."""
+    amp = sys.modules.get("torch.amp.autocast_mode")
+    return amp is not None and isinstance(kind, type) and issubclass(kind, amp.autocast)
 
 
 def has_dict(value):
