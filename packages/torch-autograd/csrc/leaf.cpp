@@ -169,7 +169,7 @@ void Leaf::accumulate(Tensor g) {
   }
 }
 
-void Leaf::apply(Backward& b) { accumulate(b.outputs[0]); }
+void Leaf::apply(Backward& b) { accumulate(std::move(b.outputs[0])); }
 
 // --- requires_grad ---
 

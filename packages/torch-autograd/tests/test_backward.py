@@ -28,6 +28,26 @@ def test_gradients_of_several_calls_are_added_in_place():
     assert first.tolist() == [5, 7]
 
 
+def test_the_first_gradient_of_a_leaf_becomes_its_grad_without_a_copy():
+    w, x = torch.randn(4, 5, requires_grad=True), torch.randn(3, 4)
+    came = []
+    w.register_hook(lambda g: came.append(g.data_ptr()))
+    (x @ w).sum().backward()
+    assert w.grad.data_ptr() == came[0]
+
+
+def test_a_gradient_that_others_hold_is_copied():
+    given = torch.ones(2)
+    x, y = leaf(1.0, 2.0), leaf(3.0, 4.0)
+    middle = x * 1
+    middle.retain_grad()
+    (middle + y).backward(given)
+    x.grad.zero_()
+    y.grad.add_(1)
+    assert given.tolist() == [1, 1] and middle.grad.tolist() == [1, 1]
+    assert x.grad.tolist() == [0, 0] and y.grad.tolist() == [2, 2]
+
+
 def test_a_tensor_used_twice_sums_its_gradients():
     x = leaf(2.0)
     y = x * x
