@@ -9,11 +9,11 @@
 // is using at the moment, on another thread or around this one, is kept in a table of this pass instead. Nothing here
 // recurses, so that graphs may be of any depth. With `inputs`, only nodes between the roots and the inputs are run.
 #include <algorithm>
-#include <thread>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "anomaly.h"
+#include "node_lock.h"
 #include "pass_end.h"
 #include "torch/autograd/backward.h"
 #include "torch/core/autocast.h"
@@ -48,33 +48,6 @@ struct Pass {
     std::lock_guard lock(passes_mutex);
     passes.erase(std::find(passes.begin(), passes.end(), number));
   }
-};
-
-// For a pass that holds nothing which others could need.
-void give_way() {
-  if (TORCH_UNLIKELY(flight::is_awaited()) && flight::pause)
-    flight::pause();
-  else
-    std::this_thread::yield();
-}
-
-// Two passes may meet in one node; what it saved is then read and freed by one at a time.
-class NodeLock {
- public:
-  explicit NodeLock(Node& n) : node_(n.flags & Node::kUnlocked ? nullptr : &n) {
-    if (!node_ || TORCH_LIKELY(!node_->locked.exchange(true, std::memory_order_acquire))) return;
-    for (Running* r = thread_state.running; r; r = r->outer)
-      TORCH_CHECK(&r->node != node_, n.name(),
-                  ": a function that it called while it ran (the unpack hook of a saved tensor) started a backward "
-                  "pass through it again; let the hook compute what it needs from tensors outside of this graph");
-    while (node_->locked.exchange(true, std::memory_order_acquire)) give_way();
-  }
-  ~NodeLock() {
-    if (node_) node_->locked.store(false, std::memory_order_release);
-  }
-
- private:
-  Node* node_;
 };
 
 // Gradients of a node's outputs or inputs: on the stack while they are few.
@@ -281,11 +254,7 @@ std::vector<HookRef> copy_hooks(Node& n, std::vector<HookRef> Extra::* which) {
 
 void Engine::apply(Node& n, Backward& b) {
   NodeLock lock(n);
-  TORCH_CHECK(
-      !(n.flags & Node::kFreed), n.name(),
-      ": Trying to backward through the graph a second time, but the tensors that ", n.name(),
-      " saved have already been freed. They are freed when backward() or autograd.grad() has used them; give the first "
-      "call retain_graph=True to use them again");
+  check_not_freed(n);
   Running running(n);
   if (TORCH_UNLIKELY(anomaly_mode.enabled)) {
     apply_watched(n, b);

@@ -1,6 +1,9 @@
 // Recording: saved tensors, and how results are tied to the node that made them.
 #include "torch/autograd/record.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "change.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/view.h"
@@ -29,18 +32,22 @@ struct Saved::Packed {
 void Saved::keep(Recorder& r, const Tensor& input) {
   if (!input) return;
   r.node_->flags |= Node::kHasSaved;
+  r.note(*this);
   if (TORCH_LIKELY(input.get() != r.in_place_)) {
     save(input, *r.node_);
     return;
   }
   // What the operator is about to overwrite is kept as a copy.
   GradMode off(false);
+  origin_ = 1;
   hold(torch::clone(input), Input, r.node_->edges()[0].node ? 0 : kNowhere);
 }
 
 void Saved::keep(Recorder& r, int output) {
   place_ = uint16_t(output);
+  if (output < UINT8_MAX - kResult) origin_ = uint8_t(kResult + output);
   r.node_->flags |= Node::kHasSaved;
+  r.note(*this);
   TORCH_CHECK(r.pending_count_ < Recorder::kMaxPending, "a derivative saves at most ", Recorder::kMaxPending,
               " outputs");
   r.pending_[r.pending_count_++] = this;
@@ -48,16 +55,17 @@ void Saved::keep(Recorder& r, int output) {
 
 void Saved::save(const Tensor& input, Node& node) {
   if (!input) return;
-  if (input.is_wrapped_number()) return hold(input, Input, kNowhere);  // it is not shared
-  uint32_t place = kNowhere;
-  if (input->keys & kAutogradKey) {
-    const Edge* edges = node.edges();
-    for (place = 0; place < node.edge_count; ++place)
-      if (edges[place].node == input->autograd && edges[place].output_nr == input->output_nr) break;
-    if (place >= std::min<uint32_t>(node.edge_count, kNowhere)) return save_itself(input);  // computed for the purpose
-    if (!edges[place].node) place = kNowhere;  // what it wraps is in a graph, not itself
-  }
-  hold(alias_without_graph(input), Input, uint16_t(place));
+  const AutogradMeta* made = input->keys & kAutogradKey ? input->autograd : nullptr;
+  const uint32_t nr = made ? input->output_nr : Recorder::mark_of(input.get());
+  const Edge* edges = node.edges();
+  uint32_t place = 0;
+  while (place < node.edge_count && !(edges[place].node == made && edges[place].output_nr == nr)) ++place;
+  const bool is_argument = place < node.edge_count;
+  if (is_argument && place + 1 < kResult) origin_ = uint8_t(place + 1);
+  if (input.is_wrapped_number()) return hold(input, Input, kNowhere);          // it is not shared
+  if (made && (!is_argument || place >= kNowhere)) return save_itself(input);  // computed for the purpose
+  // Without a node of its own: a constant, or what it wraps is in a graph and not itself.
+  hold(alias_without_graph(input), Input, made ? uint16_t(place) : kNowhere);
 }
 
 void Saved::save_itself(const Tensor& input) {
@@ -119,6 +127,54 @@ void Saved::put_in_place(Tensor& t, Running& running) const {
   const Edge& edge = running.node.edges()[place_];
   if (edge.node->is_leaf()) return set_history(*t, *stand_in(edge, *t), 0);
   set_history(*t, *edge.node, edge.output_nr);
+}
+
+Tensor Saved::show(Node& node) const {
+  if (kind_ == Input && place_ != kNowhere && tensor_.version() == version_)
+    if (Node* n = node.edges()[place_].node; n && n->is_leaf())
+      if (Tensor own = static_cast<Leaf&>(*n).variable(); own && own->storage == tensor_->storage) return own;
+  Running running(node);
+  return get();
+}
+
+std::vector<NamedSaved> saved_of(Node& node) {
+  std::vector<NamedSaved> found;
+  if (!node.op || (node.flags & Node::kFreed)) return found;
+  // A list of tensors takes the edges that the other tensors leave.
+  const Schema& op = *node.op;
+  uint32_t single = 0;
+  for (int i = 0; i < op.count; ++i) single += op.params[i].kind == Kind::Tensor;
+  auto name_of_input = [&](uint32_t edge) -> std::string {
+    for (int i = 0; i < op.count; ++i) {
+      const uint32_t edges = op.params[i].kind == Kind::Tensor       ? 1
+                             : op.params[i].kind == Kind::TensorList ? node.edge_count - single
+                                                                     : 0;
+      if (edge < edges) return std::string(op.view(op.params[i].name));
+      edge -= edges;
+    }
+    return "";
+  };
+  auto name_of_output = [&](uint32_t nr) -> std::string {
+    if (nr < op.result_count && op.results[nr].name.len) return std::string(op.view(op.results[nr].name));
+    return op.result_count > 1 ? "result" + std::to_string(nr) : "result";
+  };
+  for (uint32_t bits = node.saved_at; bits; bits &= bits - 1) {
+    auto* saved = reinterpret_cast<Saved*>(reinterpret_cast<char*>(&node + 1) + 8 * std::countr_zero(bits));
+    auto taken = [&](const std::string& name) {
+      return std::any_of(found.begin(), found.end(), [&](auto& f) { return f.name == name; });
+    };
+    std::string name;
+    if (auto nr = saved->output()) {
+      name = name_of_output(*nr);
+    } else if (auto edge = saved->argument()) {
+      // One tensor given twice, as in x * x, is found at its first place each time.
+      const Edge* edges = node.edges();
+      for (uint32_t i = *edge; i < node.edge_count && (name.empty() || taken(name)); ++i)
+        if (edges[i].node == edges[*edge].node && edges[i].output_nr == edges[*edge].output_nr) name = name_of_input(i);
+    }
+    if (!name.empty() && !taken(name)) found.push_back({std::move(name), saved});
+  }
+  return found;
 }
 
 void Saved::reset() noexcept {

@@ -59,7 +59,8 @@ PyObject* node_next_functions(PyObject* self, void*){
                    for (uint32_t i = 0; i < n->edge_count; ++i) {
                      Edge e = n->edges()[i];
                      Object next(checked(wrap_node(e.node)));
-                     PyTuple_SET_ITEM(tuple.get(), i, checked(Py_BuildValue("(OI)", next.get(), e.output_nr)));
+                     PyTuple_SET_ITEM(tuple.get(), i,
+                                      checked(Py_BuildValue("(OI)", next.get(), e.node ? e.output_nr : 0)));
                    }
                    return tuple.release();
                  })}
@@ -85,6 +86,33 @@ PyObject* node_variable(PyObject* self, void*){
                    return api->wrap(static_cast<Leaf&>(*n).variable());
                  })}
 
+// What the node saved is found by name: node._saved_self.
+PyObject* node_getattro(PyObject* self, PyObject* name) {
+  PyObject* found = PyObject_GenericGetAttr(self, name);
+  if (found || !PyErr_ExceptionMatches(PyExc_AttributeError)) return found;
+  const char* text = PyUnicode_AsUTF8(name);
+  if (!text || text[0] != '_') return nullptr;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  TORCH_PY_TRY(nullptr, {
+    Object kept_type(type), kept_value(value), kept_traceback(traceback);
+    if (PyObject* saved = saved_attribute(of(self), text)) return saved;
+    PyErr_Restore(kept_type.release(), kept_value.release(), kept_traceback.release());
+    return nullptr;
+  })
+}
+PyObject* node_dir(PyObject* self, PyObject*){
+    TORCH_PY_TRY(nullptr,
+                 {
+                   Object names(checked(
+                       PyObject_CallMethod(reinterpret_cast<PyObject*>(&PyBaseObject_Type), "__dir__", "O", self)));
+                   for (const std::string& n : saved_attributes(*node_ref(self))) {
+                     Object text(checked(PyUnicode_FromString(n.c_str())));
+                     if (PyList_Append(names.get(), text.get()) != 0) return nullptr;
+                   }
+                   return names.release();
+                 })}
+
 PyObject* node_sequence(PyObject* self, PyObject*) {
   TORCH_PY_TRY(nullptr, return PyLong_FromUnsignedLongLong(node_ref(self)->sequence);)
 }
@@ -96,6 +124,7 @@ PyObject* node_register_prehook(PyObject* self, PyObject* f) {
 }
 
 PyMethodDef methods[] = {
+    {"__dir__", node_dir, METH_NOARGS, nullptr},
     {"name", node_name, METH_NOARGS, "The node's name, such as 'MulBackward0'."},
     {"register_hook", node_register_hook, METH_O,
      "Calls f(grad_inputs, grad_outputs) after the node has run; it may return other grad_inputs."},
@@ -165,6 +194,7 @@ bool add_node_type(PyObject* module) {
       {Py_tp_methods, methods},
       {Py_tp_getset, getset},
       {Py_tp_members, members},
+      {Py_tp_getattro, reinterpret_cast<void*>(node_getattro)},
       {Py_tp_repr, reinterpret_cast<void*>(node_repr)},
       {Py_tp_doc, const_cast<char*>("A recorded operation: how gradients of its outputs become those of its inputs.")},
       {}};

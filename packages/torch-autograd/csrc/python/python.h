@@ -61,6 +61,9 @@ void install_location();
 
 // --- saved_hooks.cpp ---
 bool add_saved_hooks(PyObject* module);
+// `_saved_self`, `_raw_saved_result` of a node: null without an error set when it has no such tensor.
+PyObject* saved_attribute(Node&, std::string_view name);
+std::vector<std::string> saved_attributes(Node&);
 
 // A list or tuple of tensors; None gives an undefined one when allowed.
 std::vector<Tensor> tensors_of(PyObject* sequence, const char* op, bool none_allowed);

@@ -27,7 +27,7 @@ class Walk;
 // Output `output_nr` of `node`. A node owns one reference to each of its edges' nodes.
 struct Edge {
   Node* node = nullptr;
-  uint32_t output_nr = 0;
+  uint32_t output_nr = 0;  // of a recorded operator's input without a graph, something of its address
 };
 
 // What a gradient must look like: as the tensor it belongs to. `ndim` above kInlineDims keeps the sizes on the heap.
@@ -88,6 +88,7 @@ struct TORCH_API Node : AutogradMeta {
   uint16_t edges_at = 0;  // where the edges lie, in bytes from the node
   uint32_t edge_count = 0;
   uint32_t output_count = 1;
+  uint32_t saved_at = 0;       // where in the derivative its Saved members lie, a bit for each eight bytes
   const Schema* op = nullptr;  // of a recorded operator
   uint64_t sequence = 0;
   std::atomic<uint64_t> claim{0};  // the backward pass that uses `visit`

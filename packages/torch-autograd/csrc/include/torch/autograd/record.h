@@ -19,6 +19,7 @@
 //   void grad(const Tensor& g, Backward& b)      one output
 //   void grad(Backward& b)                       several outputs; some of their gradients may be undefined
 #pragma once
+#include <algorithm>
 #include <concepts>
 #include <type_traits>
 
@@ -46,7 +47,11 @@ class TORCH_API Recorder {
     node_ = n;
     n->op = &op;
   }
-  void add(const Tensor& t) { node_->edges()[added_++] = edge_of(t); }
+  void add(const Tensor& t) {
+    Edge& e = node_->edges()[added_++];
+    e = edge_of(t);
+    if (!e.node) e.output_nr = mark_of(t.get());
+  }
   void add(TensorList l) {
     for (const Tensor& t : l) add(t);
   }
@@ -66,6 +71,12 @@ class TORCH_API Recorder {
 
  private:
   friend class Saved;
+  static uint32_t mark_of(const TensorImpl* t) noexcept { return uint32_t(reinterpret_cast<uintptr_t>(t) >> 4); }
+  // Remembers where a member of the derivative lies, so that saved_of() finds it.
+  void note(const Saved& s) noexcept {
+    const size_t at = size_t(reinterpret_cast<const char*>(&s) - reinterpret_cast<const char*>(node_ + 1));
+    if (at < std::min<size_t>(node_->edges_at - sizeof(Node), 32 * 8)) node_->saved_at |= 1u << at / 8;
+  }
   static constexpr int kMaxPending = 8;
   bool needed() const noexcept;
   void note_origin();

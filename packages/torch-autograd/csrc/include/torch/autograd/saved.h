@@ -1,6 +1,7 @@
 // Tensors that a derivative needs, with the version at which they were right.
 #pragma once
 #include <forward_list>
+#include <optional>
 
 #include "torch/autograd/node.h"
 
@@ -57,14 +58,27 @@ class TORCH_API Saved {
   TensorImpl* itself() const noexcept { return kind_ == Itself ? tensor_.get() : nullptr; }
   void reset() noexcept;
 
+  // Which input of the node it is, or which of its results.
+  std::optional<uint32_t> argument() const noexcept {
+    return origin_ && origin_ < kResult ? std::optional<uint32_t>(origin_ - 1u) : std::nullopt;
+  }
+  std::optional<uint32_t> output() const noexcept {
+    return origin_ >= kResult ? std::optional<uint32_t>(origin_ - kResult) : std::nullopt;
+  }
+  // As get(), for a program that looks at `node`; the tensor of a leaf is that leaf's own.
+  Tensor show(Node& node) const;
+  bool is_hooked() const noexcept { return kind_ == Hooked; }
+  // Keeps what `hooks` make of the tensor from now on.
+  void pack(SavedHooks& hooks);
+
  private:
   friend class Recorder;
   enum Kind : uint8_t { None, Input, Itself, Output, Hooked };
   static constexpr uint16_t kNowhere = UINT16_MAX;
+  static constexpr uint8_t kResult = 128;
   struct Packed;
   const Tensor& unpack() const;
   void hold(Tensor t, Kind kind, uint16_t place);
-  void pack(SavedHooks& hooks);
   void put_in_place(Tensor& t, Running& running) const;
 
   union {
@@ -73,8 +87,16 @@ class TORCH_API Saved {
   };
   uint32_t version_ = 0;
   Kind kind_ = None;
+  uint8_t origin_ = 0;         // an input's number from 1, a result's from kResult; 0: it is none of them
   uint16_t place_ = kNowhere;  // of an input, the edge that leads where it does; of an output, its number
 };
+
+// The saved tensors of a recorded operator's node, by the names of its schema: "self", "result", "result1".
+struct NamedSaved {
+  std::string name;
+  Saved* saved;
+};
+TORCH_API std::vector<NamedSaved> saved_of(Node& node);
 
 struct ViewChange;
 
