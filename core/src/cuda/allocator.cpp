@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cuda/foreign_memory.h"
+#include "cuda/listed.h"
 #include "torch/core/error.h"
 
 namespace torch::cuda {
@@ -378,6 +379,7 @@ void Cache::give_back(Device& d, Pool& pool) {
       }
       at = blocks->erase(at);
       const DeviceGuard guard(b->device);
+      launch_listed();
       check(cudaFree(b->data), "freeing memory");
       segments_.erase(b->data);
       --pool.segments;

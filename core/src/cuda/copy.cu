@@ -1,6 +1,7 @@
 // Copies: elements moved between any strides, converted between any dtypes, chosen by a mask, filled.
 #include "cuda/elementwise_call.h"
 #include "cuda/kernel.h"
+#include "cuda/listed.h"
 #include "cuda/values.h"
 
 namespace torch::cuda {
@@ -60,7 +61,50 @@ __global__ __launch_bounds__(kThreads) void fill(U* out, U value, int64_t n) {
     out[i] = value;
 }
 
+// Calls of a list, in pieces that are dealt out to blocks: out = a, or mask ? a : b.
+template <class U, bool kChooses>
+__global__ __launch_bounds__(kThreads) void moved(CallsOfLaunch c, Numbers numbers) {
+  constexpr int kInputs = kChooses ? 3 : 1;
+  int which = 0;
+  for (int piece = int(blockIdx.x); piece < c.first_piece[c.count]; piece += int(gridDim.x)) {
+    while (piece >= c.first_piece[which + 1]) ++which;
+    const uint32_t begin = uint32_t(piece - c.first_piece[which]) * kListPiece;
+    const uint32_t end = begin + kListPiece < c.n[which] ? begin + kListPiece : c.n[which];
+    const char* in[kInputs];
+    uint32_t step[kInputs];
+    TORCH_UNROLL
+    for (int k = 0; k < kInputs; ++k) {
+      const char* const data = c.data[k + 1][which];
+      in[k] = data ? data : numbers.of[k];
+      step[k] = !data || c.ones[which] >> (k + 1) & 1 ? 0 : c.size[k + 1];
+    }
+    U* const out = reinterpret_cast<U*>(c.data[0][which]);
+    for (uint32_t i = begin + threadIdx.x; i < end; i += kThreads) {
+      const char* from = in[0] + uint64_t(i) * step[0];
+      if constexpr (kChooses) from = *from ? in[1] + uint64_t(i) * step[1] : in[2] + uint64_t(i) * step[2];
+      out[i] = *reinterpret_cast<const U*>(from);
+    }
+  }
+}
+template <class U, bool kChooses>
+void launch_moved(const ListedFormula& f, const ListedCall* calls, int count, cudaStream_t stream) {
+  each_launch(f, calls, count, [&](const CallsOfLaunch& c, unsigned blocks) {
+    launch(calls->op, moved<U, kChooses>, blocks, kThreads, 0, stream, c, f.numbers);
+  });
+}
+
 }  // namespace
+
+ListLaunch list_of_copies(int64_t size) {
+  ListLaunch found = nullptr;
+  visit_size(size, [&](auto zero) { found = launch_moved<decltype(zero), false>; });
+  return found;
+}
+ListLaunch list_of_choices(int64_t size) {
+  ListLaunch found = nullptr;
+  visit_size(size, [&](auto zero) { found = launch_moved<decltype(zero), true>; });
+  return found;
+}
 
 void launch_copy(const ElementwiseCall& c) {
   if (c.type[0] == c.type[1])

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <unordered_map>
 
+#include "cuda/listed.h"
 #include "torch/core/profile.h"
 
 namespace torch::cuda {
@@ -119,9 +120,13 @@ void work_comes(const Stream& stream) noexcept try {
 
 }  // namespace
 
-Stream current_stream(int device) {
-  const Stream stream = chosen_stream(device);
+void tell_of_work(const Stream& stream) noexcept {
   if (TORCH_UNLIKELY(listens.load(std::memory_order_relaxed))) work_comes(stream);
+}
+Stream current_stream(int device) {
+  launch_listed();
+  const Stream stream = chosen_stream(device);
+  tell_of_work(stream);
   return stream;
 }
 

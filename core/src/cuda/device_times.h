@@ -11,9 +11,10 @@
 
 namespace torch::cuda {
 
-// current_stream() is asked before anything is put into a stream; while somebody measures, it tells that work comes.
-// This one does not.
+// current_stream() is asked before anything is put into a stream: it launches what waits in a list (listed.h), and
+// while somebody measures, tells that work comes. This one does neither.
 Stream chosen_stream(int device);
+void tell_of_work(const Stream&) noexcept;
 
 struct DeviceTime {
   uint64_t range;  // profile::Handle

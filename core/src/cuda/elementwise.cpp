@@ -8,6 +8,7 @@
 
 #include "cuda/elementwise_call.h"
 #include "cuda/layout.h"
+#include "cuda/listed.h"
 #include "cuda/tables.h"
 #include "dispatch/work.h"
 #include "iterate/iterate.h"
@@ -61,10 +62,8 @@ void launch_over(const Dims& dims, int count, ElementwiseCall call, const F& sta
 
 ElementwiseCall call_on(const char* op, const Tensor& out) {
   ElementwiseCall c{};
-  const int device = out.device().index;
   c.op = op;
-  c.stream = current_stream(device).handle;
-  c.fault = fault_record(device);
+  c.fault = fault_record(out.device().index);
   c.data[0] = out.data<char>();
   c.type[0] = out.dtype();
   return c;
@@ -93,14 +92,24 @@ FormulaLaunch find(const Elementwise& op, DType compute) {
   if (f >= kFirstComplex) return complex_formula(f - kFirstComplex, compute);
   if (f >= kFirstFormula) return other_formula(f - kFirstFormula, compute);
   if (f >= kFirstBinary) return binary_formula(f - kFirstBinary, compute);
-  return f >= kFirstUnary ? unary_formula(f - kFirstUnary, compute) : nullptr;
+  return f >= kFirstUnary ? unary_formula(f - kFirstUnary, compute) : FormulaLaunch();
 }
+
+// Whether each operand has its elements one after the other, or, of an input, is one for all.
+bool is_for_list(const ElementwiseCall& c) {
+  for (int k = 0; k < kOperands; ++k)
+    if (c.data[k] && c.n > 1 && c.geometry.stride[k][0] != item_size(c.type[k]) &&
+        (k == 0 || c.geometry.stride[k][0] != 0))
+      return false;
+  return true;
+}
+StorageRef storage_of(const Tensor& t) { return t ? StorageRef::share(t->storage) : StorageRef(); }
 
 void run(const Elementwise& op, DType compute, const Tensor& out, Inputs inputs, const ::torch::Scalar* scalars,
          int count) {
   if (out.numel() == 0) return;
-  const FormulaLaunch start = find(op, compute);
-  TORCH_CHECK_IMPLEMENTED(start, op.name, ": no kernel for ", compute, " tensors on ", out.device(),
+  const FormulaLaunch formula = find(op, compute);
+  TORCH_CHECK_IMPLEMENTED(bool(formula), op.name, ": no kernel for ", compute, " tensors on ", out.device(),
                           "; move them with .to('cpu')");
   const DType gives = op.loops->gives == Gives::Bool   ? DType::Bool
                       : op.loops->gives == Gives::Real ? real_of(compute)
@@ -131,12 +140,19 @@ void run(const Elementwise& op, DType compute, const Tensor& out, Inputs inputs,
   for (int i = 0; i < count; ++i) store_number(scalars[i], compute, call.scalars.bytes + i * item_size(compute));
   dims.simplify();
   plain = plain && dims.count <= 1 && compute != DType::Bool;
+  const int device = out.device().index;
+  OpenList* const list = OpenList::find();
   launch_over(dims, dims.count, call, [&](ElementwiseCall& c) {
+    if (list && dims.count <= 1 && is_for_list(c)) {
+      const StorageRef memory[] = {storage_of(out), storage_of(held[0]), storage_of(held[1]), storage_of(held[2])};
+      if (list->take(c, formula.list, device, memory, int(inputs.size()) + 1)) return;
+    }
     c.dense = plain;
     for (int k = 0; k < dims.operands && c.dense; ++k)
       c.dense = !c.data[k] || ((dims.count == 0 || c.geometry.stride[k][0] == item_size(k ? compute : gives)) &&
                                uintptr_t(c.data[k]) % 16 == 0);
-    start(c);
+    c.stream = current_stream(device).handle;
+    formula.one(c);
   });
 }
 
@@ -153,6 +169,7 @@ void choose(const char* op, const Tensor& out, const Tensor& given_mask, const T
   TORCH_CHECK(mask.device() == out.device(), op, ": expected the mask on ", out.device(), ", got one on ",
               mask.device());
   call.data[1] = mask.data<char>();
+  call.type[1] = DType::Bool;
   dims.add_operand(mask);
   Tensor held[2];
   for (int i = 0; i < 2; ++i) {
@@ -164,10 +181,19 @@ void choose(const char* op, const Tensor& out, const Tensor& given_mask, const T
     }
     held[i] = of_dtype(given, out.dtype());
     call.data[i + 2] = held[i].data<char>();
+    call.type[i + 2] = out.dtype();
     dims.add_operand(held[i]);
   }
   dims.simplify();
-  launch_over(dims, dims.count, call, [&](ElementwiseCall& c) { launch_choose(c, out.item_size()); });
+  OpenList* const list = OpenList::find();
+  launch_over(dims, dims.count, call, [&](ElementwiseCall& c) {
+    if (list && dims.count <= 1 && is_for_list(c)) {
+      const StorageRef memory[] = {storage_of(out), storage_of(mask), storage_of(held[0]), storage_of(held[1])};
+      if (list->take(c, list_of_choices(out.item_size()), out.device().index, memory, 4)) return;
+    }
+    c.stream = current_stream(out.device().index).handle;
+    launch_choose(c, out.item_size());
+  });
 }
 
 // dst[...] = src, within one device; from another one by way of dense bytes.
@@ -190,7 +216,10 @@ void copy_strided(const Tensor& dst, const Tensor& src) {
   call.data[1] = src.data<char>();
   call.type[1] = src.dtype();
   dims.simplify();
-  launch_over(dims, dims.count, call, [](ElementwiseCall& c) { launch_copy(c); });
+  launch_over(dims, dims.count, call, [&](ElementwiseCall& c) {
+    c.stream = current_stream(dst.device().index).handle;
+    launch_copy(c);
+  });
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ FormulaLaunch binary_formula(int row, DType t) {
 #define TORCH_BINARY_PLAIN TORCH_BINARY
 #include "torch/core/ops/binary.def"
   };
-  return row < int(std::size(kRows)) ? kRows[row](t) : nullptr;
+  return row < int(std::size(kRows)) ? kRows[row](t) : FormulaLaunch();
 }
 
 }  // namespace torch::cuda

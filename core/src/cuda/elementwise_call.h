@@ -24,7 +24,14 @@ struct ElementwiseCall {
   Scalars scalars;
   Geometry geometry;
 };
-using FormulaLaunch = void (*)(const ElementwiseCall&);
+struct ListedFormula;
+struct ListedCall;
+using ListLaunch = void (*)(const ListedFormula&, const ListedCall*, int count, cudaStream_t);
+struct FormulaLaunch {
+  void (*one)(const ElementwiseCall&) = nullptr;
+  ListLaunch list = nullptr;  // of calls in a list (listed.h)
+  explicit operator bool() const { return one; }
+};
 
 // Rows of ops/unary.def, of ops/binary.def, of kernels/formulas.def, of kernels/complex_parts.h and of ops/special.def,
 // in their order.
@@ -38,6 +45,9 @@ FormulaLaunch special_formula(int row, DType t);
 void launch_choose(const ElementwiseCall&, int64_t size);
 // dst = src converted; of one dtype, elements of the same size are moved.
 void launch_copy(const ElementwiseCall&);
+// The same for calls in a list, of elements of `size` bytes.
+ListLaunch list_of_copies(int64_t size);
+ListLaunch list_of_choices(int64_t size);
 // count elements of `size` bytes, each as `value`.
 void launch_fill(void* data, int64_t count, const void* value, int64_t size, cudaStream_t);
 

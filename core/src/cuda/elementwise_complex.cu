@@ -10,7 +10,7 @@ inline constexpr bool kPlainComplex<formula::conj> = true;
 FormulaLaunch complex_formula(int row, DType t) {
   static constexpr FormulaLaunch (*const kRows[])(DType) = {formula_for<formula::complex_abs>,
                                                             formula_for<formula::angle>, formula_for<formula::conj>};
-  return row < int(std::size(kRows)) ? kRows[row](t) : nullptr;
+  return row < int(std::size(kRows)) ? kRows[row](t) : FormulaLaunch();
 }
 
 }  // namespace torch::cuda

@@ -25,7 +25,7 @@ FormulaLaunch other_formula(int row, DType t) {
 #define TORCH_FORMULA(NAME) formula_for<formula::NAME>,
 #include "kernels/formulas.def"
   };
-  return row < int(std::size(kRows)) ? kRows[row](t) : nullptr;
+  return row < int(std::size(kRows)) ? kRows[row](t) : FormulaLaunch();
 }
 
 }  // namespace torch::cuda

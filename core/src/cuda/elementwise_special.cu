@@ -78,8 +78,8 @@ void start(const ElementwiseCall& c, DType type) {
 }
 template <class F>
 FormulaLaunch special_for(DType t) {
-  if (t == DType::Float32) return [](const ElementwiseCall& c) { start<F>(c, DType::Float32); };
-  return [](const ElementwiseCall& c) { start<F>(c, DType::Float64); };
+  if (t == DType::Float32) return {[](const ElementwiseCall& c) { start<F>(c, DType::Float32); }};
+  return {[](const ElementwiseCall& c) { start<F>(c, DType::Float64); }};
 }
 
 #define TORCH_SPECIAL(NAME, ATTR, DOC)                                  \
@@ -104,7 +104,7 @@ FormulaLaunch special_formula(int row, DType t) {
 #define TORCH_SPECIAL2(NAME, X, Y, ATTR, DOC) special_for<NAME##_of>,
 #include "torch/core/ops/special.def"
   };
-  return row < int(std::size(kRows)) ? kRows[row](t) : nullptr;
+  return row < int(std::size(kRows)) ? kRows[row](t) : FormulaLaunch();
 }
 
 }  // namespace torch::cuda

@@ -18,7 +18,7 @@ FormulaLaunch unary_formula(int row, DType t) {
 #define TORCH_PREDICATE(NAME, ATTR, DOC) formula_for<formula::NAME>,
 #include "torch/core/ops/unary.def"
   };
-  return row < int(std::size(kRows)) ? kRows[row](t) : nullptr;
+  return row < int(std::size(kRows)) ? kRows[row](t) : FormulaLaunch();
 }
 
 }  // namespace torch::cuda

@@ -5,6 +5,7 @@
 
 #include "cuda/elementwise_call.h"
 #include "cuda/kernel.h"
+#include "cuda/listed.h"
 #include "cuda/runtime.h"
 #include "cuda/values.h"
 #include "kernels/loop.h"
@@ -151,45 +152,100 @@ void launch_formula(const ElementwiseCall& c) {
          c.geometry, c.op, c.fault);
 }
 
-// The kernel of a formula for the dtype that is computed in, or null.
+// Calls of one formula, in pieces that are dealt out to blocks; half types, too, where T is float.
+template <class F, class Out, class T>
+__global__ __launch_bounds__(kThreads) void listed(CallsOfLaunch c, Numbers numbers, Scalars scalars, const char* op,
+                                                   Fault* fault) {
+  const T* s = reinterpret_cast<const T*>(scalars.bytes);
+  constexpr int kInputs = F::kArity, kCount = Packet<T>::kCount;
+  struct alignas(sizeof(Out) * kCount) Results {
+    Out at[kCount];
+  };
+  int which = 0;
+  for (int piece = int(blockIdx.x); piece < c.first_piece[c.count]; piece += int(gridDim.x)) {
+    while (piece >= c.first_piece[which + 1]) ++which;
+    const uint32_t begin = uint32_t(piece - c.first_piece[which]) * kListPiece;
+    const uint32_t end = begin + kListPiece < c.n[which] ? begin + kListPiece : c.n[which];
+    char* const out = c.data[0][which];
+    const char* in[3] = {};
+    T one[3] = {};
+    TORCH_UNROLL
+    for (int k = 0; k < kInputs; ++k) {
+      in[k] = c.data[k + 1][which];
+      const bool is_one = c.ones[which] >> (k + 1) & 1;
+      one[k] = is_one ? load_as<T, T>(in[k], c.type[k + 1]) : *reinterpret_cast<const T*>(numbers.of[k]);
+      if (is_one) in[k] = nullptr;
+    }
+    uint32_t rest = begin;
+    if (c.by_packets[which]) {
+      for (uint32_t p = begin / kCount + threadIdx.x; p < end / kCount; p += kThreads) {
+        Packet<T> x[3] = {};
+        TORCH_UNROLL
+        for (int k = 0; k < kInputs; ++k) x[k] = load_packet(reinterpret_cast<const T*>(in[k]), one[k], p);
+        Results r;
+        TORCH_UNROLL
+        for (int i = 0; i < kCount; ++i)
+          r.at[i] = result_of<Out, F, T>(s, op, fault, x[0].at[i], x[1].at[i], x[2].at[i]);
+        reinterpret_cast<Results*>(out)[p] = r;
+      }
+      rest = end / kCount * kCount;
+    }
+    for (uint32_t i = rest + threadIdx.x; i < end; i += kThreads) {
+      T v[3] = {};
+      TORCH_UNROLL
+      for (int k = 0; k < kInputs; ++k) v[k] = in[k] ? load_as<T, T>(in[k] + i * c.size[k + 1], c.type[k + 1]) : one[k];
+      store_as<Out>(out + i * c.size[0], c.type[0], result_of<Out, F, T>(s, op, fault, v[0], v[1], v[2]));
+    }
+  }
+}
+
+template <class F, class T>
+void launch_list(const ListedFormula& f, const ListedCall* calls, int count, cudaStream_t stream) {
+  each_launch(f, calls, count, [&](const CallsOfLaunch& c, unsigned blocks) {
+    launch(calls->op, listed<F, ResultOf<F, T>, T>, blocks, kThreads, 0, stream, c, f.numbers, f.scalars, calls->op,
+           f.fault);
+  });
+}
+
+// The kernels of a formula for the dtype that is computed in, or none.
 template <class F>
 FormulaLaunch formula_for(DType t) {
   if constexpr ((F::kTypes & kFloats) != 0) {
-    if (t == DType::Float32) return &launch_formula<F, float, float>;
-    if (t == DType::Float64) return &launch_formula<F, double, double>;
+    if (t == DType::Float32) return {&launch_formula<F, float, float>, &launch_list<F, float>};
+    if (t == DType::Float64) return {&launch_formula<F, double, double>, &launch_list<F, double>};
   }
   if constexpr ((F::kTypes & kWords) != 0) {
     const int64_t size = t >= DType::UInt8 && t <= DType::UInt64 ? item_size(t) : 0;
-    if (size == 1) return &launch_formula<F, uint8_t, uint8_t>;
-    if (size == 2) return &launch_formula<F, uint16_t, uint16_t>;
-    if (size == 4) return &launch_formula<F, uint32_t, uint32_t>;
-    if (size == 8) return &launch_formula<F, uint64_t, uint64_t>;
+    if (size == 1) return {&launch_formula<F, uint8_t, uint8_t>};
+    if (size == 2) return {&launch_formula<F, uint16_t, uint16_t>};
+    if (size == 4) return {&launch_formula<F, uint32_t, uint32_t>};
+    if (size == 8) return {&launch_formula<F, uint64_t, uint64_t>};
   }
   if constexpr ((F::kTypes & kInts) != 0) {
-    if (t == DType::UInt8) return &launch_formula<F, uint8_t, uint8_t>;
-    if (t == DType::Int8) return &launch_formula<F, int8_t, int8_t>;
-    if (t == DType::Int16) return &launch_formula<F, int16_t, int16_t>;
-    if (t == DType::Int32) return &launch_formula<F, int32_t, int32_t>;
-    if (t == DType::Int64) return &launch_formula<F, int64_t, int64_t>;
-    if (t == DType::UInt16) return &launch_formula<F, uint16_t, uint16_t>;
-    if (t == DType::UInt32) return &launch_formula<F, uint32_t, uint32_t>;
-    if (t == DType::UInt64) return &launch_formula<F, uint64_t, uint64_t>;
+    if (t == DType::UInt8) return {&launch_formula<F, uint8_t, uint8_t>};
+    if (t == DType::Int8) return {&launch_formula<F, int8_t, int8_t>};
+    if (t == DType::Int16) return {&launch_formula<F, int16_t, int16_t>};
+    if (t == DType::Int32) return {&launch_formula<F, int32_t, int32_t>};
+    if (t == DType::Int64) return {&launch_formula<F, int64_t, int64_t>};
+    if (t == DType::UInt16) return {&launch_formula<F, uint16_t, uint16_t>};
+    if (t == DType::UInt32) return {&launch_formula<F, uint32_t, uint32_t>};
+    if (t == DType::UInt64) return {&launch_formula<F, uint64_t, uint64_t>};
   }
   if constexpr (requires { typename F::OnFloat16; }) {
-    if (t == DType::Float16) return &launch_formula<typename F::OnFloat16, uint16_t, uint16_t>;
-    if (t == DType::BFloat16) return &launch_formula<typename F::OnBFloat16, uint16_t, uint16_t>;
+    if (t == DType::Float16) return {&launch_formula<typename F::OnFloat16, uint16_t, uint16_t>};
+    if (t == DType::BFloat16) return {&launch_formula<typename F::OnBFloat16, uint16_t, uint16_t>};
   }
   if (t == DType::Bool) {
     if constexpr (requires { typename F::OnBool; })
-      return &launch_formula<typename F::OnBool, Truth, uint8_t>;
+      return {&launch_formula<typename F::OnBool, Truth, uint8_t>};
     else if constexpr ((F::kTypes & kBools) != 0)
-      return &launch_formula<F, Truth, uint8_t>;
+      return {&launch_formula<F, Truth, uint8_t>};
   }
   if constexpr ((F::kTypes & kComplexes) != 0) {
-    if (t == DType::Complex64) return &launch_formula<F, Complex<float>, Complex<float>>;
-    if (t == DType::Complex128) return &launch_formula<F, Complex<double>, Complex<double>>;
+    if (t == DType::Complex64) return {&launch_formula<F, Complex<float>, Complex<float>>};
+    if (t == DType::Complex128) return {&launch_formula<F, Complex<double>, Complex<double>>};
   }
-  return nullptr;
+  return {};
 }
 
 }  // namespace torch::cuda

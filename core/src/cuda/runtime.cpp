@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cuda/device_times.h"
+#include "cuda/listed.h"
 #include "torch/core/error.h"
 
 namespace torch::cuda {
@@ -121,6 +122,7 @@ void set_current_stream(const Stream& stream) {
     if (std::find(streams.begin(), streams.end(), stream.handle) != streams.end()) ever_chosen.push_back(stream);
 }
 void order(const Stream& earlier, const Stream& later) {
+  launch_listed();
   cudaEvent_t event;
   {
     const DeviceGuard guard(earlier.device);
@@ -159,6 +161,7 @@ bool is_capturing(const Stream& stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 void synchronize(int device) {
+  launch_listed();
   const DeviceGuard guard(device);
   check(cudaDeviceSynchronize(), "waiting for the device");
   raise_faults(device);

@@ -7,6 +7,7 @@
 #include "cuda/allocator.h"
 #include "cuda/device_times.h"
 #include "cuda/index_call.h"
+#include "cuda/listed.h"
 #include "cuda/pinned.h"
 #include "cuda/runtime.h"
 #include "cuda/sleep.h"
@@ -219,10 +220,13 @@ void add_pinned(py::module_& m) {
 }
 
 void add_streams(py::module_& m) {
+  m.def("open_list", OpenList::open);
+  m.def("close_list", OpenList::close);
   m.def("stream_of_pool", [](int device, int priority) { return as_tuple(stream_of_pool(device, priority)); });
   m.def("sleep", [](int64_t clocks) { sleep(current_stream(current_device()), clocks); }, Free());
   m.def("current_stream", [](int device) {
     check_device(device);
+    launch_listed();
     return as_tuple(chosen_stream(device));
   });
   m.def("set_current_stream",

@@ -20,6 +20,17 @@ ALGORITHMS = [
     (optim.AdamW, {"lr": 0.01, "amsgrad": True, "maximize": True, "betas": (0.8, 0.99)}),
     (optim.AdamW, {"lr": 0.01, "capturable": True}),
 ]
+#: those without a kernel of their own, and the most launches of a step: one for each operator of the update
+OTHERS = [
+    (optim.Adagrad, {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.1}, 8),
+    (optim.RMSprop, {"lr": 0.1, "momentum": 0.9, "centered": True}, 12),
+    (optim.Adadelta, {"lr": 0.5}, 14),
+    (optim.Adamax, {"lr": 0.1, "maximize": True}, 12),
+    (optim.NAdam, {"lr": 0.01, "weight_decay": 0.1}, 14),
+    (optim.RAdam, {"lr": 0.01}, 12),
+    (optim.ASGD, {"lr": 0.1}, 10),
+    (optim.Rprop, {"lr": 0.1}, 20),
+]
 
 
 def parameters(dtype):
@@ -73,6 +84,31 @@ def test_many_tensors_are_two_launches():
     before = _native.counts()["launches"]
     optimizer.step()
     assert _native.counts()["launches"] - before == 2  # of 50 tensors that have elements
+
+
+@pytest.mark.parametrize("algorithm, options, most", OTHERS)
+def test_algorithms_without_a_kernel_launch_each_operator_for_all_tensors(algorithm, options, most):
+    for dtype in (torch.float32, torch.float64, torch.bfloat16):
+        joined, single = parameters(dtype), parameters(dtype)
+        optimizers = algorithm(joined, **options), algorithm(single, foreach=False, **options)
+        for step in (0, 2, 3):
+            give_gradients(step, joined, single)
+            before = _native.counts()["launches"]
+            optimizers[0].step()
+            launches = _native.counts()["launches"] - before
+            optimizers[1].step()
+        assert all(torch.equal(a, b) for a, b in zip(joined, single, strict=True))
+    assert launches <= most
+
+
+def test_counting_steps_on_the_device_is_one_launch():
+    params = parameters(torch.float32)
+    optimizer = optim.Adam(params, capturable=True)
+    for _ in range(2):
+        give_gradients(0, params)
+        before = _native.counts()["launches"]
+        optimizer.step()
+    assert _native.counts()["launches"] - before == 3
 
 
 def test_what_does_not_lie_like_its_parameter_goes_its_own_way():

@@ -17,6 +17,12 @@ def elementwise():
     return [x + 1, x.t() * x.t(), torch.exp(x[:, 1:]), x > 5, torch.addcmul(x, x, x), x.half() * 2, x.int() // 3]
 
 
+def lists():
+    x = [X.cuda(), X[1].cuda(), X.cuda().half(), X.cuda()[:, 1:], torch.ones((), device="cuda")]
+    torch._foreach_mul_([*x, *x], 2.0)
+    return [*torch._foreach_sqrt(x), *torch._foreach_addcdiv(x, x, x, 0.5)]
+
+
 def copies():
     x = X.cuda()
     return [

@@ -65,6 +65,8 @@ LATER = {
     # --- times of a device, of the plug-in for CUDA ---
     "start_device_times": "_cuda._native:start_device_times",
     "stop_device_times": "_cuda._native:stop_device_times",
+    # --- element-wise calls in few launches, of the plug-in for CUDA ---
+    "in_list_on_cuda": "_cuda.listed:in_list",
     # --- attention and steps of recurrent layers, of the plug-in for CUDA ---
     "attention_on_cuda": "_cuda.attention:attend",
     "lstm_step_on_cuda": "_cuda.cells:lstm_step",

@@ -6,9 +6,11 @@
 [tensor([5., 5.])]
 """
 
+import functools
+
 import torch
 
-from .. import _C
+from .. import _C, _seams
 from .._C import Tensor
 
 UNARY = (
@@ -46,6 +48,20 @@ def _lists(name, first, *others):
     return zip(*columns, strict=True)
 
 
+def _in_list(function):
+    """On CUDA, calls for a list of tensors are a few launches for all instead of one for each."""
+
+    @functools.wraps(function)
+    def called(self, *others, **options):
+        tensors = next((a for a in (self, *others) if isinstance(a, (list, tuple))), ())
+        if not any(isinstance(t, Tensor) and t.is_cuda for t in tensors):
+            return function(self, *others, **options)
+        with _seams.in_list_on_cuda():
+            return function(self, *others, **options)
+
+    return called
+
+
 def _operator(name):
     # maximum with a number and the like are the clamps of one bound.
     clamp = {"maximum": "clamp_min", "minimum": "clamp_max"}.get(name)
@@ -72,7 +88,7 @@ def _plain(name):
             return tuple(torch.pow(self, e) for (e,) in _lists(name, others[0]))
         return tuple(operator(t, *rest, **options) for t, *rest in _lists(name, self, *others))
 
-    return function
+    return _in_list(function)
 
 
 def _in_place(name):
@@ -88,7 +104,7 @@ def _in_place(name):
             getattr(t, method)(*rest, **options)
         return list(self)
 
-    return function
+    return _in_list(function)
 
 
 def _by_name(name, others, options):
@@ -112,11 +128,13 @@ def _scaled(name, self, tensor1, tensor2, value=1, *, scalars=None):
     return _lists(name, self, tensor1, tensor2, value)
 
 
+@_in_list
 def _norm(self, ord=2, dtype=None):
     """The norm of each tensor."""
     return tuple(torch.linalg.vector_norm(t, ord, dtype=dtype) for (t,) in _lists("norm", self))
 
 
+@_in_list
 def _powsum(self, ord=2, dtype=None):
     """The sum of powers of the magnitudes of each tensor."""
     return tuple(t.abs().pow(ord).sum(dtype=dtype) for (t,) in _lists("powsum", self))

@@ -1,8 +1,11 @@
-"""Parameters whose step is one launch: plain tensors on CUDA that lie in memory without gaps, as their gradients and states do."""
+"""Steps on CUDA in few launches: one for parameters that lie in memory without gaps, as their gradients and states do, where
+the algorithm has a kernel, and else one for each operator of it.
+"""
 
 from __future__ import annotations
 
 import collections
+import contextlib
 
 import torch
 from torch import _seams
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["joined_of", "like_parameter", "may_join"]
+__all__ = ["in_few_launches", "joined_of", "like_parameter", "may_join", "may_join_in"]
 
 #: what the kernels compute
 DTYPES = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
@@ -21,11 +24,21 @@ DTYPES = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64)
 PLAIN = (torch.Tensor.__torch_function__, _seams.no_torch_function)
 
 
-def joined_of(group: dict[str, Any]) -> dict[Any, list[tuple[Tensor, Tensor]]] | None:
-    """A place for pairs of parameters and gradients, by device and dtype; None where the group says not to."""
-    if group.get("differentiable") or (group.get("foreach") is False and not group.get("fused")):
-        return None
+def may_join_in(group: dict[str, Any]) -> bool:
+    """Whether the options of a group leave it to us how many parameters a launch has."""
+    return not group.get("differentiable") and not (group.get("foreach") is False and not group.get("fused"))
+
+
+def joined_of() -> dict[Any, list[tuple[Tensor, Tensor]]]:
+    """A place for pairs of parameters and gradients, by device and dtype."""
     return collections.defaultdict(list)
+
+
+def in_few_launches(group: dict[str, Any]) -> contextlib.AbstractContextManager[None]:
+    """A block in which each operator of an algorithm is one launch for many parameters on CUDA."""
+    if may_join_in(group) and any(p.is_cuda for p in group["params"]):
+        return _seams.in_list_on_cuda()
+    return contextlib.nullcontext()
 
 
 def is_plain(t: Tensor) -> bool:

@@ -29,7 +29,7 @@ from ._extending import (  # noqa: F401  (optimisers written elsewhere import th
     _use_grad_for_differentiable,
     _view_as_real,
 )
-from ._joined import joined_of, may_join
+from ._joined import in_few_launches, joined_of, may_join, may_join_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -318,8 +318,12 @@ class Optimizer:
         return loss
 
     def _step_group(self, group):
+        with in_few_launches(group):
+            self._step_parameters(group)
+
+    def _step_parameters(self, group):
         maximize = group.get("maximize", False)
-        joined = None if self._step_joined is None else joined_of(group)
+        joined = joined_of() if self._step_joined and may_join_in(group) else None
         for p in group["params"]:
             g = p.grad
             if g is None:
