@@ -148,3 +148,37 @@ def test_the_operator_says_what_it_cannot_take():
     with pytest.raises(NotImplementedError, match="wider than 128"):
         attention(*(torch.ones(1, 1, 4, 200, device="cuda"),) * 3, None, False, 1.0)
     assert math.isfinite(attention(q, q, q, None, False, 1.0)[0].sum().item())
+
+
+@pytest.mark.parametrize("kind", ["none", "causal", "bool", "heads"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_heads_that_share_a_key_are_not_repeated(dtype, kind):
+    q, k, v = numbers((2, 6, 70, 16), dtype, 1), numbers((2, 40, 3, 16), dtype, 2), numbers((2, 3, 40, 16), dtype, 3)
+    k = k.transpose(1, 2)
+    mask = None
+    if kind == "bool":
+        mask = numbers((70, 40), torch.float32, 4) > -0.5
+    if kind == "heads":
+        mask = numbers((2, 6, 70, 40), dtype, 4)
+    exact = [t.double().requires_grad_() for t in (q, k, v)]
+    there = [t.cuda().requires_grad_() for t in (q, k, v)]
+    wide = mask.double() if kind == "heads" else mask
+    expected = F.scaled_dot_product_attention(*exact, wide, is_causal=kind == "causal", enable_gqa=True)
+    given = None if mask is None else mask.cuda()
+    torch.cuda.synchronize()
+    before = _native.counts()["launches"]
+    with torch.no_grad():
+        F.scaled_dot_product_attention(*there, given, is_causal=kind == "causal", enable_gqa=True)
+    assert _native.counts()["launches"] - before <= (3 if kind == "heads" else 2)  # one, and copies of k and the mask
+    found = F.scaled_dot_product_attention(*there, given, is_causal=kind == "causal", enable_gqa=True)
+    expected.sum().backward()
+    found.sum().backward()
+    for a, b in [(found, expected), *((a.grad, b.grad) for a, b in zip(there, exact, strict=True))]:
+        assert a.shape == b.shape
+        assert (a.detach().cpu().double() - b).abs().max() <= 3 * NEAR[dtype] * max(1.0, b.abs().max().item())
+
+
+def test_heads_that_do_not_fit_are_named():
+    q, k = torch.zeros(1, 5, 3, 8, device="cuda"), torch.zeros(1, 2, 3, 8, device="cuda")
+    with pytest.raises(RuntimeError, match=r"\(1, 5, 3, 8\)|size"):
+        F.scaled_dot_product_attention(q, k, k, enable_gqa=True)

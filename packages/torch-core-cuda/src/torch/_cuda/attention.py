@@ -92,8 +92,27 @@ def _second(ctx, *grads):
 library.register_autograd("torch_cuda::attention_backward", _second, setup_context=_save_of_backward)
 
 
-def attend(query, key, value, mask, is_causal, scale):
+def _by_groups(query, key, value, mask):
+    """The same with a dim for the heads that share one of key and value, which are not repeated; None where they do not fit."""
+    heads, shared = query.shape[-3], key.shape[-3]
+    if not shared or value.shape[-3] != shared or heads % shared:
+        return None
+    if mask is not None and mask.dim() > 2:
+        mask = mask.unsqueeze(-3) if mask.shape[-3] == 1 else mask.unflatten(-3, (shared, heads // shared))
+    return query.unflatten(-3, (shared, heads // shared)), key.unsqueeze(-3), value.unsqueeze(-3), mask
+
+
+def attend(query, key, value, mask, is_causal, scale, enable_gqa=False):
     """``scaled_dot_product_attention`` without dropout, or None where the kernels do not take what is given."""
+    if enable_gqa:
+        fits = min(query.dim(), key.dim(), value.dim()) > 2 and (
+            mask is None or mask.dim() < 3 or mask.shape[-3] in (1, query.shape[-3])
+        )
+        groups = _by_groups(query, key, value, mask) if fits else None
+        if groups is None:
+            return None  # the composed form names what does not fit
+        out = attend(*groups, is_causal, scale)
+        return None if out is None else out.flatten(-4, -3)
     length, width, size = query.shape[-2], query.shape[-1], key.shape[-2]
     fits = key.shape[-1] == width and value.shape[-2] == size and key.device == value.device == query.device
     if not fits or not width or not _native.has_attention(query.device.index, query.dtype, max(width, value.shape[-1])):
@@ -108,11 +127,11 @@ def attend(query, key, value, mask, is_causal, scale):
     except RuntimeError:
         return None  # the composed form names what does not fit
 
+    *outer, heads = (1,) * (2 - len(batch)) + tuple(batch)
+
     def four(t):
-        t = t.expand(*batch, *t.shape[-2:])
-        if len(batch) > 2:
-            return t.reshape(-1, batch[-1], *t.shape[-2:])
-        return t if len(batch) == 2 else t[(None,) * (2 - len(batch))]
+        t = t[(None,) * (3 + len(outer) - t.dim())]
+        return t.expand(*outer, *t.shape[-3:]).flatten(0, -4).expand(-1, heads, -1, -1)  # heads that share one stay one
 
     scale = 1 / math.sqrt(width) if scale is None else float(scale)
     parts = (_beside(four(t)) for t in (query, key, value))

@@ -61,8 +61,8 @@ def scaled_dot_product_attention(
             "scaled_dot_product_attention: query, key and value must have one dtype, got "
             f"{query.dtype}, {key.dtype}, {value.dtype}"
         )
-    if query.is_cuda and dropout_p == 0 and not enable_gqa:
-        out = _seams.attention_on_cuda(query, key, value, attn_mask, is_causal, scale)
+    if query.is_cuda and dropout_p == 0:
+        out = _seams.attention_on_cuda(query, key, value, attn_mask, is_causal, scale, enable_gqa)
         if out is not None:
             return out
     if enable_gqa:
