@@ -122,11 +122,30 @@ constexpr DeviceBackend kBackend{.name = "cuda",
                                  .synchronize = [](Device device) { return synchronize(device.index), true; },
                                  .generator = generator};
 
+DeviceStream as_core(const Stream& s) { return {s.device, s.priority, s.handle}; }
+Stream as_own(const DeviceStream& s) { return {s.device, s.priority, static_cast<cudaStream_t>(s.handle)}; }
+
+constexpr PassDevice kPasses{
+    .type = DeviceType::CUDA,
+    .around = join_streams,
+    .exchange_device =
+        [](int device) {
+          const int before = current_device();
+          if (device != before) set_device(device);
+          return before;
+        },
+    .stream = [](int device) { return as_core(chosen_stream(device)); },
+    .exchange_stream = [](const DeviceStream& to) { return as_core(exchange_stream(as_own(to))); },
+    .record =
+        [](void* memory, const DeviceStream& stream) {
+          if (memory) record_stream(memory, as_own(stream));
+        }};
+
 }  // namespace
 
 void start() {
   static constexpr LapackWork lapack{.through = Device()};
-  set_around_pass(join_streams);
+  set_pass_device(&kPasses);
   register_backend(DeviceType::CUDA, &kBackend);
   fill_elementwise_tables();
   fill_reduce_table();

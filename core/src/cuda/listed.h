@@ -1,7 +1,7 @@
-// Element-wise calls of a list: torch._foreach_* and optimizers make the same few for many tensors. While a list is open
-// on a thread, calls over elements without gaps wait, and those of one formula that need nothing of each other become
-// one launch for 64 of them. Whatever else is about to be put into a stream, or asks for one, comes after what waits
-// (device_times.h), so that nobody sees the difference.
+// Element-wise calls of a list: torch._foreach_* and optimizers make the same few for many tensors. While a list is
+// open on a thread, calls over elements without gaps wait, and those of one formula that need nothing of each other
+// become one launch for 64 of them. Whatever else is about to be put into a stream, or asks for one, comes after what
+// waits (device_times.h), so that nobody sees the difference.
 //
 // A call's level is one more than that of the last call that it must come after: one that writes what it reads or
 // writes, or reads what it writes. Calls of one level may go in any order.
@@ -42,7 +42,8 @@ struct CallsOfLaunch {
   DType type[kOperands];
   uint8_t size[kOperands];
 };
-static_assert(sizeof(CallsOfLaunch) + sizeof(Numbers) + sizeof(Scalars) <= 4000, "arguments of a kernel are 4 KB at most");
+static_assert(sizeof(CallsOfLaunch) + sizeof(Numbers) + sizeof(Scalars) <= 4000,
+              "arguments of a kernel are 4 KB at most");
 CallsOfLaunch calls_of_launch(const ListedFormula&, const ListedCall*, int count);
 // go(calls of a launch, its blocks) for all of them.
 template <class Go>

@@ -133,6 +133,13 @@ void order(const Stream& earlier, const Stream& later) {
   check(cudaStreamWaitEvent(later.handle, event, 0), "waiting for an event");
   check(cudaEventDestroy(event), "freeing an event");
 }
+Stream exchange_stream(const Stream& stream) {
+  const Stream before = chosen_stream(stream.device);
+  if (before == stream || is_capturing(before) != is_capturing(stream)) return stream;
+  order(before, stream);
+  set_current_stream(stream);
+  return before;
+}
 void join_streams(bool into_current) {
   std::vector<Stream> all;
   {

@@ -43,6 +43,9 @@ void order(const Stream& earlier, const Stream& later);
 Stream stream_of_pool(int device, int priority);  // below 0: more urgent
 Stream current_stream(int device);                // of this thread
 void set_current_stream(const Stream& stream);
+// What is given to the stream comes after what the current one, which is returned, has. Between a capture and what is
+// outside of it there is no such order: then nothing changes, and the argument is returned.
+Stream exchange_stream(const Stream& stream);
 void synchronize(int device);
 // Of each device, the current stream goes on when all others that were ever chosen are done with what they have; or
 // these when it is. Streams of another capture than its own are left alone.

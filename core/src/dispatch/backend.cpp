@@ -6,14 +6,12 @@
 #include "dispatch/non_blocking.h"
 #include "dispatch/work.h"
 #include "torch/core/error.h"
-#include "torch/core/passes.h"
 
 namespace torch {
 
 namespace {
 
 constinit std::atomic<const DeviceBackend*> backends[kDeviceTypes] = {};
-constinit std::atomic<void (*)(bool)> around_pass = nullptr;
 
 // Why a device has no tensors or no kernel, and the way out.
 std::string remedy(Device device) {
@@ -41,18 +39,6 @@ const DeviceBackend* find_backend(DeviceType type) noexcept {
 const DeviceBackend& backend_of(std::string_view op, Device device) {
   if (const DeviceBackend* found = find_backend(device.type)) return *found;
   throw NoBackend(message(op, ": no memory on device ", device, "; ", remedy(device)));
-}
-
-void set_around_pass(void (*f)(bool)) noexcept { around_pass = f; }
-AroundPass::AroundPass() : f_(around_pass.load(std::memory_order_relaxed)) {
-  if (f_) f_(true);
-}
-AroundPass::~AroundPass() {
-  if (!f_) return;
-  try {
-    f_(false);
-  } catch (const Error&) {  // the device has failed, which what is read next says
-  }
 }
 
 bool non_blocking() noexcept { return may_go_on; }

@@ -272,7 +272,15 @@ TORCH_NOINLINE profile::Handle begin_range(const Node& n) {
   return profile::begin(profile::Scope::Backward, n.is_leaf() ? "torch::autograd::" + name : name, sequence);
 }
 
+// Of what a node receives.
+Device device_of(const Node& n) noexcept {
+  for (uint32_t i = 0; i < n.output_count; ++i)
+    if (const Device d = n.shape_of(i).device; TORCH_UNLIKELY(d.type != DeviceType::CPU)) return d;
+  return {};
+}
+
 void Engine::run_node(Node& n) {
+  const AtDevice at(device_of(n));
   Visit& v = visit(n);
   const uint32_t outputs_n = n.output_count, inputs_n = n.edge_count;
   Few<Tensor> outputs(outputs_n);

@@ -137,3 +137,49 @@ def test_sparse_tensors_are_broadcast_and_added_up():
         """,
         "devices=2",
     )
+
+
+def test_the_device_of_a_gradient_is_the_current_one_in_functions_and_hooks():
+    said = run(
+        """
+import torch
+
+class ToOther(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.cuda(1) * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        print("function", torch.cuda.current_device(), torch.zeros(1, device="cuda").device)
+        return grad.cuda(0) * 2
+
+x = torch.ones(2, device="cuda:0", requires_grad=True)
+y = ToOther.apply(x)
+z = y * 3
+z.register_hook(lambda g: print("hook of a tensor", torch.cuda.current_device()))
+z.grad_fn.register_prehook(lambda gs: print("hook before", torch.cuda.current_device()))
+z.grad_fn.register_hook(lambda *_: print("hook after", torch.cuda.current_device()))
+x.register_post_accumulate_grad_hook(lambda t: print("hook of a leaf", torch.cuda.current_device()))
+z.sum().backward()
+print(torch.cuda.current_device(), x.grad.tolist())
+class Fails(ToOther):
+    @staticmethod
+    def backward(ctx, grad):
+        raise ValueError("here")
+try:
+    Fails.apply(x).sum().backward()
+except ValueError:
+    print(torch.cuda.current_device())
+""",
+        "devices=2",
+    )
+    assert said.split("\n")[:7] == [
+        "hook of a tensor 1",
+        "hook before 1",
+        "hook after 1",
+        "function 1 cuda:1",
+        "hook of a leaf 0",
+        "0 [6.0, 6.0]",
+        "0",
+    ]

@@ -125,3 +125,64 @@ def test_backward_comes_after_what_other_streams_compute_and_before_what_they_ge
     assert x.grad.tolist() == [6.0] * 1000
     side.synchronize()
     assert twice.cpu().tolist() == [12.0] * 1000
+
+
+def test_a_function_of_ones_own_has_the_stream_of_its_forward_in_backward():
+    pytest.importorskip("torch.autograd")
+    _native.configure(lazy=True)
+    seen = []
+
+    class Times(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x, by):
+            ctx.by = by
+            return x * by
+
+        @staticmethod
+        def backward(ctx, grad):
+            seen.append(cuda.current_stream())
+            return grad * ctx.by, None
+
+    a, b = cuda.Stream(), cuda.Stream()
+    x = torch.full((1000,), 3.0, device="cuda", requires_grad=True)
+    for s, by in ((a, 2), (b, 5)):
+        with cuda.stream(s):
+            s.wait_stream(cuda.default_stream())
+            y = Times.apply(x, by)
+        cuda.current_stream().wait_stream(s)
+        (y * y).sum().backward()  # its gradients are made, and added up, on the default stream
+        assert cuda.current_stream() == cuda.default_stream()
+    assert seen == [a, b]
+    assert x.grad.tolist() == [2 * 3.0 * (4 + 25)] * 1000
+    with cuda.stream(a):
+        Times.apply(x, 1).sum().backward()  # within the stream: nothing to change
+    assert seen[-1] == a
+
+
+def test_memory_that_a_function_made_in_its_stream_is_kept_for_the_callers():
+    pytest.importorskip("torch.autograd")
+    _native.configure(lazy=True)
+    side, made = cuda.Stream(), []
+
+    class Doubles(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            result = grad * 2
+            made.append(result.data_ptr())
+            return result
+
+    x = torch.ones(1 << 10, device="cuda", requires_grad=True)
+    with cuda.stream(side):
+        y = Doubles.apply(x)
+    (g,) = torch.autograd.grad(y, x, torch.ones_like(y))
+    tripled = g * 3  # the default stream has not read g when its memory is free again
+    del g
+    with cuda.stream(side):
+        other = torch.full((1 << 10,), 7.0, device="cuda")
+        side.synchronize()
+    assert other.data_ptr() != made[0]
+    assert tripled.tolist() == [6.0] * (1 << 10)

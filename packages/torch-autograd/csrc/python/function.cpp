@@ -10,6 +10,7 @@
 #include "../view.h"
 #include "python.h"
 #include "torch/core/ops/create.h"
+#include "torch/core/passes.h"
 #include "torch/core/profile.h"
 
 namespace torch::autograd {
@@ -36,6 +37,7 @@ struct FunctionNode final : Node {
   std::vector<bool> output_is_tensor;
   std::unique_ptr<Saved[]> saved;
   size_t saved_count = 0;
+  DeviceStream stream;  // that was current in forward, on the device of the outputs
 
   FunctionNode() { flags = kPython | kUnlocked; }
   ~FunctionNode() {
@@ -61,6 +63,7 @@ struct FunctionNode final : Node {
 
 void FunctionNode::apply(Backward& b) {
   Gil gil;
+  const AtStream at(stream);
   Object self = Object::share(ctx);
   const uint32_t n = output_count;
   Object grads(checked(PyTuple_New(n)));
@@ -94,7 +97,7 @@ void FunctionNode::apply(Backward& b) {
                 i + 1, ", but the corresponding forward input was not a Variable");
     TORCH_CHECK_TYPE(is_tensor(g), "function ", name(), ": expected a Tensor or None as gradient ", i + 1, ", got ",
                      Py_TYPE(g)->tp_name);
-    b[uint32_t(edge_of_argument[i])] = borrow(g);
+    at.hand_over(b[uint32_t(edge_of_argument[i])] = borrow(g));
   }
 }
 
@@ -117,6 +120,7 @@ PyObject* tie_output(FunctionNode& n, PyObject* inputs, PyObject* output, uint32
   track(output);  // ctx may refer to it
   const bool differentiable = is_differentiable(t.dtype) && !contains(ctx.non_differentiable, &t);
   (nr == 0 ? n.shape : n.extra->more_shapes[nr - 1]).set(t);
+  if (n.stream.device < 0 && t.device.type != DeviceType::CPU) n.stream = stream_of(t.device);
   if (is_dirty) {
     check_change(t, n.name(), /*recorded=*/true);
     if (!changes_base(t)) {
