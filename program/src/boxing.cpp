@@ -1,6 +1,10 @@
 #include "boxing.h"
 
+#include "torch/program/generator.h"
+
 namespace torch::program {
+
+GeneratorHeap::~GeneratorHeap() = default;
 
 namespace {
 
@@ -67,6 +71,11 @@ bool box_plain(const Parameter& p, const Cell& c, torch::Value& v) {
       v.i = int64_t(d.type);
       v.size = d.index;
       return true;
+    }
+    case Kind::Generator: {
+      const auto* g = c.is(Tag::Host) ? dynamic_cast<const GeneratorHeap*>(c.heap()) : nullptr;
+      v.generator = g ? g->generator() : nullptr;
+      return g;
     }
     default:
       return false;

@@ -7,8 +7,14 @@
 #include "primitives.h"
 #include "reader.h"
 #include "torch/core/defaults.h"
+#include "torch/core/library.h"
 
 namespace torch::program {
+
+std::string kind_of(const Row& row) {
+  const std::string name(row.schema.op_name());
+  return name.find("::") == name.npos ? "aten::" + name : name;
+}
 
 namespace {
 
@@ -92,8 +98,8 @@ Argument argument_of(const Schema& s, const Parameter& p) {
 Signature of_row(const Row& row) {
   const Schema& s = row.schema;
   Signature f;
-  f.kind = "aten::" + std::string(s.op_name());
-  f.text = "aten::" + std::string(s.text);
+  f.kind = kind_of(row);
+  f.text = f.kind.starts_with("aten::") ? "aten::" + std::string(s.text) : std::string(s.text);
   f.row = &row;
   f.is_random = row.attr.is_random;
   for (int i = 0; i < s.count; ++i) {
@@ -106,6 +112,7 @@ Signature of_row(const Row& row) {
 
 struct Table {
   std::deque<Signature> all;
+  size_t added = 0;  // rows of programs that are in it
   std::map<std::string, std::vector<const Signature*>> by_kind;
   std::recursive_mutex mutex;
 
@@ -156,6 +163,10 @@ const std::vector<const Signature*>& signatures(const std::string& kind) {
   Table& t = table();
   std::lock_guard lock(t.mutex);
   auto at = t.by_kind.find(kind);
+  if (at == t.by_kind.end() && !kind.starts_with("aten::") && !kind.starts_with("prim::")) {
+    for (const Row* row : added_rows(t.added)) ++t.added, t.add(of_row(*row));
+    at = t.by_kind.find(kind);
+  }
   return at == t.by_kind.end() ? none : at->second;
 }
 

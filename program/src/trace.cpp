@@ -340,7 +340,7 @@ const Tracer::Callee& Tracer::callee(const Row& row) {
   if (last_row_ == &row) return *last_callee_;
   auto [at, fresh] = callees_.try_emplace(&row);
   if (fresh) {
-    at->second = {"aten::" + std::string(row.schema.op_name()), nullptr};
+    at->second = {kind_of(row), nullptr};
     for (const Signature* f : signatures(at->second.kind))
       if (f->row == &row) at->second.signature = f;
   }

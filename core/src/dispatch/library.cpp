@@ -1,5 +1,6 @@
 #include "torch/core/library.h"
 
+#include <algorithm>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -91,6 +92,10 @@ const char* what_is_wrong(const std::string& text) {
 }
 
 std::mutex mutex;
+std::vector<const Row*>& added() {
+  static std::vector<const Row*>& all = *new std::vector<const Row*>;
+  return all;
+}
 std::vector<Registration>& registrations() {  // static constructors of other libraries come here
   static std::vector<Registration> all;
   return all;
@@ -114,7 +119,15 @@ const Row& add_row(std::string schema, Attr attr, Boxed boxed) {
   made->row.run = run;
   made->functions[kOwnRow] = made.get();
   made->row.functions = made->functions;
-  return made.release()->row;  // graphs and profiles refer to it as long as they like
+  const Row& row = made.release()->row;  // graphs and profiles refer to it as long as they like
+  std::lock_guard lock(mutex);
+  added().push_back(&row);
+  return row;
+}
+
+std::vector<const Row*> added_rows(size_t known) {
+  std::lock_guard lock(mutex);
+  return {added().begin() + ptrdiff_t(std::min(known, added().size())), added().end()};
 }
 
 void register_operator(Registration r) {

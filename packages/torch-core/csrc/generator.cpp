@@ -166,7 +166,12 @@ PyMethodDef generator_methods[] = {
     {"__reduce__", reduce, METH_NOARGS, nullptr},
     {"__setstate__", set_state, METH_O, nullptr},
     {}};
-PyGetSetDef generator_getset[] = {{"device", device, nullptr, "The device that the generator serves.", nullptr}, {}};
+// For parts that pass a generator on to operators themselves.
+PyObject* address(PyObject* self, void*) { return PyLong_FromVoidPtr(&of(self)); }
+
+PyGetSetDef generator_getset[] = {{"device", device, nullptr, "The device that the generator serves.", nullptr},
+                                  {"_address", address, nullptr, "Where the sequence lies.", nullptr},
+                                  {}};
 
 // --- the default generator ---
 

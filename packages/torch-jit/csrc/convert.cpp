@@ -2,29 +2,42 @@
 #include <map>
 
 #include "calling.h"
+#include "torch/program/generator.h"
 
 namespace torch::program {
 
 namespace {
 
 // An object of Python's in a program.
-struct PythonHeap final : HostHeap {
+struct Owned {
   PyObject* object;
-  explicit PythonHeap(py::handle o) : object(o.inc_ref().ptr()) {}
-  ~PythonHeap() override {
+  explicit Owned(py::handle o) : object(o.inc_ref().ptr()) {}
+  ~Owned() {
     if (!Py_IsInitialized()) return;
     python::HoldGil gil;
     Py_DECREF(object);
   }
-  std::string repr() const override {
+  std::string text() const {
     python::HoldGil gil;
     return py::repr(object).cast<std::string>();
+  }
+};
+struct PythonHeap final : HostHeap, Owned {
+  explicit PythonHeap(py::handle o) : Owned(o) {}
+  std::string repr() const override { return text(); }
+};
+struct PythonGenerator final : GeneratorHeap, Owned {
+  explicit PythonGenerator(py::handle o) : Owned(o) {}
+  std::string repr() const override { return text(); }
+  Generator* generator() const override {
+    python::HoldGil gil;
+    return reinterpret_cast<Generator*>(py::handle(object).attr("_address").cast<uintptr_t>());
   }
 };
 
 // torch.dtype and its like, looked up once.
 struct Known {
-  py::object dtype, device, layout, memory_format, layouts, formats, enum_class;
+  py::object dtype, device, layout, memory_format, layouts, formats, enum_class, generator;
 };
 const Known& known() {
   static const Known& k = *[] {
@@ -32,6 +45,7 @@ const Known& known() {
     py::module_ torch = py::module_::import("torch");
     made->dtype = torch.attr("dtype");
     made->device = torch.attr("device");
+    made->generator = torch.attr("Generator");
     made->layout = torch.attr("layout");
     made->memory_format = torch.attr("memory_format");
     made->enum_class = py::module_::import("enum").attr("Enum");
@@ -149,6 +163,7 @@ Cell to_cell(py::handle value) {
   }
   if (py::hasattr(value, "__float__") && !PyType_Check(o) && py::hasattr(value, "dtype"))
     return Cell(py::float_(py::reinterpret_borrow<py::object>(value)).cast<double>());
+  if (PyObject_IsInstance(o, k.generator.ptr()) == 1) return Cell::take(Cell::Tag::Host, new PythonGenerator(value));
   return Cell::take(Cell::Tag::Host, new PythonHeap(value));
 }
 
@@ -206,7 +221,7 @@ py::object to_python(const Cell& c) {
       return future;
     }
     case Tag::Host:
-      if (auto* p = dynamic_cast<PythonHeap*>(c.heap())) return py::reinterpret_borrow<py::object>(p->object);
+      if (auto* p = dynamic_cast<Owned*>(c.heap())) return py::reinterpret_borrow<py::object>(p->object);
       if (auto* f = dynamic_cast<FunctionHeap*>(c.heap())) return py::cast(f->function);
       return py::none();
   }

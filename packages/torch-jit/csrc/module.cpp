@@ -43,4 +43,5 @@ PYBIND11_MODULE(_native, m) {
   torch::program::bind_plan(m);
   torch::program::bind_archive(m);
   torch::program::bind_callable(m);
+  torch::program::bind_containers(m);
 }

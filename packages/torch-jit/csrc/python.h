@@ -59,5 +59,6 @@ void bind_door(py::module_& m);
 void bind_plan(py::module_& m);
 void bind_archive(py::module_& m);
 void bind_callable(py::module_& m);
+void bind_containers(py::module_& m);
 
 }  // namespace torch::program

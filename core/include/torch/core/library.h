@@ -25,6 +25,8 @@ using Boxed = std::function<bool(const Row& row, DispatchKey at, const Value* ar
 // The row lives as long as the process. RuntimeError for a schema that cannot be read. Types are those of schema.h; a
 // name has its namespace in front, so that it is none of torch's own.
 TORCH_API const Row& add_row(std::string schema, Attr attr, Boxed boxed);
+// Those that were added so far, after the first `known` of them.
+TORCH_API std::vector<const Row*> added_rows(size_t known = 0);
 
 // What one line of TORCH_LIBRARY says: a schema, a function, or both.
 struct Registration {

@@ -39,6 +39,8 @@ struct Signature {
 };
 
 // In the order in which they are tried. Empty when there are none; under an alias of a row, the row's.
+// "aten::add"; of an operator that a program brings, its own name: "mine::twice".
+TORCH_PROGRAM_API std::string kind_of(const Row& row);
 TORCH_PROGRAM_API const std::vector<const Signature*>& signatures(const std::string& kind);
 TORCH_PROGRAM_API std::vector<const Signature*> all_signatures();
 // "aten::pop(t[](a!) self, int idx=-1) -> t"

@@ -28,6 +28,8 @@ from ._tables import (
 _WITHOUT_STATE = frozenset(
     (torch.Size, torch.device, torch.dtype, torch.layout, torch.memory_format, collections.deque, TreeSpec, LeafSpec)
 )
+#: where the classes behind ``torch.ops`` stand: what they hold stays
+_TABLES_OF_OPERATORS = frozenset(("torch.ops", "torch._registered", "torch._overloads"))
 _OF_FUNCTIONS = frozenset(("__name__", "__self__", "__func__", "__qualname__"))
 
 
@@ -42,6 +44,8 @@ def attribute(observer, value, name):
         return _of_class(observer, value, name)
     if isinstance(value, super):
         return _of_super(observer, value, name)
+    if kind.__module__ in _TABLES_OF_OPERATORS:
+        return _unwatched(observer, value, name)
     if isinstance(value, (types.MethodType, types.FunctionType, types.BuiltinFunctionType, Operator)):
         found = getattr(value, name)
         if isinstance(value, types.FunctionType) and id(value) in observer.outside:
@@ -82,12 +86,17 @@ def _of_tensor(observer, value, name):
     return found
 
 
-def _of_python_module(observer, value, name):
-    observer.working = True  # a part of torch may be loaded now
+def _unwatched(observer, value, name):
+    """An attribute whose reading may load a part of torch."""
+    before, observer.working = observer.working, True
     try:
-        found = getattr(value, name)
+        return getattr(value, name)
     finally:
-        observer.working = False
+        observer.working = before
+
+
+def _of_python_module(observer, value, name):
+    found = _unwatched(observer, value, name)
     space = vars(value)
     if name in space:
         observer.outside_value(found, ("key", ("const", space), name))

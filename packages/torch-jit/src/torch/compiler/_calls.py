@@ -15,6 +15,7 @@ import torch
 from . import _modules, _transforms
 from ._guards import is_key, of_class
 from ._in_place import Forward
+from ._opaque import is_registered, registered
 from ._special import SPECIAL
 from ._tables import (
     BY_IDENTITY,
@@ -59,6 +60,8 @@ def call(observer, function, args, kwargs):
         return _make(observer, function, args, kwargs)
     if kind in _OF_C:
         return _builtin(observer, function, args, kwargs)
+    if is_registered(kind):
+        return _used(observer, function, args, kwargs, lambda: registered(observer, function, args, kwargs))
     module = module_class()
     if module and isinstance(function, module):
         return _module(observer, function, args, kwargs)

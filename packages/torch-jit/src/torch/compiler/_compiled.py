@@ -259,6 +259,8 @@ def _scan(observer, graph):
         elif kind == "prim::If":
             inside = [_scan(observer, block) for block in node.blocks()]
             pure = pure and all(inside)
+        elif not kind.startswith("prim::"):  # of torch.library: its functions are Python's
+            pure = False
         elif kind not in ("prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct"):
             observer.stop(f"{kind} is called")
     return pure

@@ -130,7 +130,8 @@ def _call(node, inputs):
             args.append(value)
         elif value is not None:
             kwargs[name] = value
-    return getattr(torch.ops.aten, node.kind()[6:]), tuple(args), kwargs
+    space, name = node.kind().split("::")
+    return getattr(getattr(torch.ops, space), name), tuple(args), kwargs
 
 
 def _typed(kind, value):

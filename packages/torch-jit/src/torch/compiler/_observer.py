@@ -104,7 +104,7 @@ class Observer(Outside, Hooks, Operators, Matches):
         self.tracer = ir._native.Tracer(self.graph)
         self.tracer.set_observing(True)
         self.tracer.set_reads(self.read)
-        self.recording, self.working = None, False
+        self.recording, self.working, self.in_operator = None, False, False
         self.strange = None  # a class of arguments that cannot be captured, where others can
         self.inputs, self.input_of = [], {}  # slots of tensors; id -> number
         self.examples, self.layouts, self.known_at = [], {}, {}  # of tensors among the arguments, by source
@@ -141,7 +141,8 @@ class Observer(Outside, Hooks, Operators, Matches):
 
     def read(self, tensor, what):
         """Told by the core: a value of a tensor became a number of the program."""
-        self.stop(f"a value of a tensor is read ({what})", sys._getframe(1))
+        if not self.in_operator:
+            self.stop(f"a value of a tensor is read ({what})", sys._getframe(1))
 
     # --- beneath ---
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+
 import torch
+from torch._overloads import OpOverload, OpOverloadPacket
 from torch.jit import _ir as ir
 
 from ._guards import is_plain
@@ -27,6 +30,28 @@ def applied(observer, args, kwargs):
     if observer.reason is None:
         _noted(observer, kind, given, at, result, results)
     return result
+
+
+def registered(observer, function, args, kwargs):
+    """An operator of ``torch.ops`` or ``torch.library``: recorded as what it is, whatever its functions do."""
+    from ._observer import _thread
+
+    operator = getattr(function, "_opoverload", function)
+    before = _thread.observer, observer.working, observer.in_operator
+    _thread.observer, observer.working, observer.in_operator = None, True, True
+    try:
+        result = operator(*args, **kwargs)
+    finally:
+        _thread.observer, observer.working, observer.in_operator = before
+    if result is not None and not any(True for _ in tensors_in(result)):
+        observer.stop(f"{operator} gives a {type(result).__name__}")
+    return result
+
+
+def is_registered(kind):
+    """Whether a class is that of operators of ``torch.ops``, or of one that ``torch.library`` made."""
+    library = sys.modules.get("torch.library")
+    return issubclass(kind, (OpOverload, OpOverloadPacket, *((library.CustomOpDef,) if library else ())))
 
 
 def _unfit(observer, given, at, kwargs):

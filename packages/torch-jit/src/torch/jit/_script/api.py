@@ -10,7 +10,7 @@ import inspect
 import torch
 from torch import nn
 
-from .. import _state
+from .. import _native, _state
 from . import types
 from .classes import compile_class
 from .errors import FrontendError, NotSupportedError, ScriptError
@@ -46,6 +46,8 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     if isinstance(obj, nn.Module):
         return compile_module(obj)
     if isinstance(obj, (list, dict)):
+        return _container(obj)
+    if isinstance(obj, (_native.ScriptList, _native.ScriptDict)):
         return obj
     if inspect.isclass(obj):
         return _class(obj)
@@ -56,6 +58,14 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
             f"torch.jit.script: {obj.__qualname__} is a method; give its module, with the method marked @export"
         )
     raise TypeError(f"torch.jit.script: expected a function, class or module, got {type(obj).__name__}")
+
+
+def _container(values):
+    """A list or dict that programs share with Python; its type is that of what is in it."""
+    type = types.of_value(values)
+    if isinstance(values, list):
+        return _native.ScriptList(values, type.getElementType())
+    return _native.ScriptDict(values, type.getKeyType(), type.getValueType())
 
 
 def _class(cls):

@@ -118,7 +118,8 @@ class Calls:
             return self.call_function(program, args, kwargs)
         row = library.row_of(fn)
         if row is not None:
-            return self.row(row, args, kwargs)
+            defaults = {name: Static(value) for name, value in library.defaults_of(fn, len(args), kwargs).items()}
+            return self.row(row, args, {**kwargs, **defaults})
         if library.is_foldable(fn) and all(isinstance(each, Static) for each in (*args, *kwargs.values())):
             return self._folded(fn, args, kwargs)
         if isinstance(fn, type):
@@ -174,8 +175,9 @@ class Calls:
         except (ScriptError, RecursionError) as error:
             self.frame = frame
             self.discard(since)
-            public = getattr(torch, fn.__name__, None) or getattr(torch.nn.functional, fn.__name__, None)
-            if public is None or library.unwrapped(public) is not fn:
+            found = (getattr(space, fn.__name__, None) for space in (torch, torch.nn.functional))
+            public = next((f for f in found if f is not None and library.unwrapped(f) is fn), None)
+            if public is None:
                 raise
             try:
                 return self.call_out(public, args, kwargs)

@@ -8,6 +8,7 @@ import math
 import operator
 
 import torch
+from torch import _registered
 
 from .. import _ir as ir
 from .values import Static, TupleOf
@@ -135,6 +136,13 @@ def row_of(fn):
     """The name of the operator that a Python object is, or None."""
     if isinstance(fn, _ROW):
         return fn.__name__
+    fn = getattr(fn, "_opoverload", fn)  # torch.library.custom_op
+    if isinstance(fn, _registered.Operator):  # torch.ops.mine.twice.default
+        kind = f"{fn.namespace}::{fn._schema.name.rpartition('::')[2]}"
+        return kind if fn._row is not None and has_row(kind) else None
+    if isinstance(fn, _registered.Packet):  # torch.ops.mine.twice
+        kinds = {row_of(each) for each in fn._overloads.values()}
+        return kinds.pop() if len(kinds) == 1 else None
     if isinstance(fn, torch._ops.OpOverloadPacket):  # torch.ops.aten.relu
         name = fn._qualified_op_name.removeprefix("aten::")
         return name if has_row(name) else None
@@ -150,13 +158,24 @@ def row_of(fn):
     return name if getattr(torch, name, None) is fn and has_row(name) else None
 
 
+def defaults_of(fn, given, named):
+    """Of an operator of ``torch.library``, whose row has no defaults, those of the arguments that a call leaves out."""
+    fn = getattr(fn, "_opoverload", fn)
+    if isinstance(fn, _registered.Packet):
+        fn = next(iter(fn._overloads.values()))
+    if not isinstance(fn, _registered.Operator):
+        return {}
+    left = fn._schema.arguments[given:]
+    return {a.name: a.default_value for a in left if a.has_default and a.name not in named}
+
+
 _rows = {}
 
 
 def has_row(name):
     """Whether the core or the table of primitives has an operator of this name."""
-    if name not in _rows:
-        _rows[name] = bool(ir.signatures(name))
+    if not _rows.get(name):
+        _rows[name] = bool(ir.signatures(name))  # programs bring more
     return _rows[name]
 
 

@@ -6,7 +6,7 @@ import torch
 
 from .. import _ir as ir
 from . import operators, types
-from .library import on
+from .library import handles, on
 from .values import Static, TupleOf
 
 __all__ = []
@@ -20,6 +20,16 @@ def _by_python(name):
 
 for _name in ("backward", "requires_grad_"):
     _by_python(_name)
+
+
+@on("GeneratorType", "manual_seed")
+def manual_seed(emitter, value, seed):
+    return emitter.python_operator("manual_seed", operators.operator("manual_seed"), [value, seed], {})
+
+
+@handles(torch.Generator)
+def generator(emitter, device=Static(None)):
+    return emitter.python_operator("Generator", operators.operator("Generator"), [device], {})
 
 
 @on("ListType", "append")

@@ -169,6 +169,19 @@ def _autograd_backward(
 _table["autograd.grad"], _table["autograd.backward"] = _autograd_grad, _autograd_backward
 
 
+# --- generators of random numbers ---
+
+
+@_defines
+def Generator(device: torch.device | None = None) -> torch.Generator:
+    return torch.Generator("cpu" if device is None else device)
+
+
+@_defines
+def manual_seed(generator: torch.Generator, seed: int) -> torch.Generator:
+    return generator.manual_seed(seed)
+
+
 # --- dropout ---
 
 

@@ -22,7 +22,7 @@ __all__ = ["Code"]
 _SIMPLE = {
     "Tensor": types.TENSOR, "int": types.INT, "float": types.FLOAT, "bool": types.BOOL, "str": types.STR,
     "complex": types.COMPLEX, "NoneType": types.NONE, "None": types.NONE, "number": types.NUMBER, "Scalar": types.NUMBER,
-    "Any": types.ANY, "Device": types.DEVICE, "Layout": types.INT, "Dtype": types.INT,
+    "Any": types.ANY, "Device": types.DEVICE, "Generator": types.GENERATOR, "Layout": types.INT, "Dtype": types.INT,
 }  # fmt: skip
 
 

@@ -81,7 +81,7 @@ class TextEmitter(Emitter):
 
     def _of_python(self, value, name):
         if isinstance(value, Operators):
-            if value.space == "" and name in ("prim", "aten", "quantized"):
+            if value.space == "":
                 return Static(Operators(name))
             return Static(Operator(value.space, name))
         if isinstance(value, Operator) and value.name == "autograd":
@@ -143,6 +143,8 @@ class TextEmitter(Emitter):
                 return self.formatted(operator.name, args)
             if operator.name in ("eq", "ne") and all(self.type_of(each).kind() == "EnumType" for each in args):
                 return self.compare_enums(operator.name, *map(self.value, args))
+            if args and isinstance(args[0], ir.Value) and args[0].type().kind() == "GeneratorType":
+                return self.python_operator(operator.name, operators.operator(operator.name), args, kwargs)
             python = _PYTHON.get(operator.name)
             if python is not None:
                 return self.inline(python(), args, kwargs)

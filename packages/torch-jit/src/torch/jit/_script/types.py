@@ -17,7 +17,7 @@ __all__ = ["from_annotation", "is_named_tuple", "is_none", "is_optional", "named
 TENSOR = ir.TensorType.get()
 INT, FLOAT, BOOL, STR = ir.IntType.get(), ir.FloatType.get(), ir.BoolType.get(), ir.StringType.get()
 NONE, COMPLEX, NUMBER = ir.NoneType.get(), ir.ComplexType.get(), ir.NumberType.get()
-ANY, DEVICE = ir.AnyType.get(), ir.DeviceObjType.get()
+ANY, DEVICE, GENERATOR = ir.AnyType.get(), ir.DeviceObjType.get(), _native.simple_type("GeneratorType")
 
 _PLAIN = {
     torch.Tensor: TENSOR,
@@ -34,6 +34,7 @@ _PLAIN = {
     torch.dtype: INT,
     torch.layout: INT,
     torch.memory_format: INT,
+    torch.Generator: GENERATOR,
 }
 
 #: names that an annotation may use without an import
@@ -238,6 +239,8 @@ def of_value(value):
         return NONE
     if isinstance(value, torch.device):
         return DEVICE
+    if isinstance(value, torch.Generator):
+        return GENERATOR
     if isinstance(value, (torch.dtype, torch.layout, torch.memory_format)):
         return INT
     if is_named_tuple(type(value)):
@@ -252,6 +255,8 @@ def of_value(value):
         if not value:
             return ir.DictType(STR, TENSOR)
         return ir.DictType(_common(list(value)), _common(list(value.values())))
+    if isinstance(value, (_native.ScriptList, _native.ScriptDict)):
+        return value._type
     if hasattr(value, "_c") and isinstance(value._c, ir.Object):
         return value._c._type()
     if (found := instance(value)) is not None:
