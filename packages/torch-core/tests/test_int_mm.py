@@ -17,3 +17,15 @@ def test_the_first_matrix_may_be_without_sign(dtype):
 def test_the_second_matrix_has_a_sign():
     with pytest.raises(RuntimeError, match="int8 or uint8 and one of int8, got torch.int8 and torch.uint8"):
         torch._int_mm(torch.ones(2, 2, dtype=torch.int8), torch.ones(2, 2, dtype=torch.uint8))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_floats_times_int8_have_a_scale_for_each_row(dtype):
+    x, w, s = torch.randn(5, 8).to(dtype), torch.randint(-127, 128, (3, 8), dtype=torch.int8), torch.rand(3).to(dtype)
+    wanted = x.double() @ w.double().T * s.double()
+    assert torch._weight_int8pack_mm(x, w, s).dtype == dtype
+    torch.testing.assert_close(torch._weight_int8pack_mm(x, w, s), wanted.to(dtype))
+    with pytest.raises(RuntimeError, match="expected self of float32, .* got torch.*, torch.float32 and"):
+        torch._weight_int8pack_mm(x, w.float(), s)
+    with pytest.raises(RuntimeError, match=r"shapes \(M, K\), \(N, K\) and \(N,\), got \(5, 8\), \(3, 8\) and \(2,\)"):
+        torch._weight_int8pack_mm(x, w, s[:2])

@@ -59,3 +59,9 @@ def test_wrong_shapes_of_windows_are_refused():
             call()
     with pytest.raises(TypeError, match="a must be a list or tuple, got int"):
         windows.general_cosine(3, a=3)
+
+
+def test_the_length_may_be_an_integer_tensor():
+    assert windows.hann(torch.tensor(5)).equal(windows.hann(5))
+    with pytest.raises(TypeError, match=r"hann: the window length M must be an int, got Tensor \(tensor\(5\.\)\)"):
+        windows.hann(torch.tensor(5.0))

@@ -26,16 +26,16 @@ ATTRIBUTES = {
 
 # Functions of torch.nn.functional that programs find in `torch` itself.
 FUNCTIONAL = (
-    "alpha_dropout", "channel_shuffle", "embedding_bag", "embedding_renorm_", "feature_alpha_dropout", "cosine_similarity",
+    "alpha_dropout", "channel_shuffle", "embedding_renorm_", "feature_alpha_dropout", "cosine_similarity",
     "grid_sampler", "grid_sampler_2d", "grid_sampler_3d", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "rms_norm",
     "rrelu", "rrelu_",
 )  # fmt: skip
 ATTRIBUTES.update(dict.fromkeys(FUNCTIONAL, "nn"))
 
-# Losses that in `torch` itself take their reduction as a number.
+# Losses that in `torch` itself take their reduction as a number, and bags their mode.
 CODED = (
-    "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "hinge_embedding_loss", "kl_div",
-    "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
+    "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "embedding_bag", "hinge_embedding_loss",
+    "kl_div", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
 )  # fmt: skip
 ATTRIBUTES.update(dict.fromkeys(CODED, "nn"))
 
@@ -113,6 +113,7 @@ LAZY = {
     ),
     **dict.fromkeys([f"_cast_{t}" for t in ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")], "_compat.casts"),
     "_int_mm": "_operators.native",
+    "_weight_int8pack_mm": "_operators.native",
     "OutOfMemoryError": "cuda",
     **dict.fromkeys(("autocast", "GradScaler"), "amp"),
     **dict.fromkeys(

@@ -6,6 +6,7 @@ They are computed in double precision and rounded to ``dtype``, which is float32
 from __future__ import annotations
 
 import math
+import operator
 
 from .. import _C
 
@@ -29,8 +30,10 @@ _op = _C._operator
 def _window(name, formula, M, sym, dtype=None, layout=None, device=None, requires_grad=False):
     """formula(n, length) for n = 0, 1, ..., M - 1, where a period has ``length`` steps."""
     dtype = dtype or _C.get_default_dtype()
-    if not isinstance(M, int):
-        raise TypeError(f"{name}: the window length M must be an int, got {type(M).__name__}")
+    try:
+        M = operator.index(M)
+    except TypeError:
+        raise TypeError(f"{name}: the window length M must be an int, got {type(M).__name__} ({M!r})") from None
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     if layout not in (None, _C.strided):

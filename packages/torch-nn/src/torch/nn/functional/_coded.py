@@ -1,15 +1,19 @@
-"""Losses as they stand in ``torch`` itself: the operators behind the functions here, whose ``reduction`` is a number, 0 for the
-loss element by element, 1 for its mean, 2 for its sum; without one they do not reduce.
+"""Functions as they stand in ``torch`` itself, whose ways are numbers: losses, where a ``reduction`` of 0 gives them element by
+element, 1 their mean, 2 their sum (without one they are not reduced), and bags of vectors.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import torch
+
 from . import ctc
 from . import loss as losses
 from . import margin as margins
 from ._reduction import MEAN, NONE, SUM
+from .embedding import _bags, _segment_argmax
+from .embedding import embedding_bag as _reduced_bags
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,8 +21,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 __all__ = [
-    "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "hinge_embedding_loss", "kl_div",
-    "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
+    "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "embedding_bag", "hinge_embedding_loss",
+    "kl_div", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
 ]  # fmt: skip
 
 
@@ -141,3 +145,39 @@ def triplet_margin_loss(
     """
     reduced = _named("triplet_margin_loss", reduction)
     return margins.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=reduced)
+
+
+def embedding_bag(
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = 0,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Sums, means or maxima (``mode`` 0, 1, 2) of the vectors of each bag (B, D), and what they are made of.
+
+    These are the bag of each index, how many each bag has (zeros for sums), and the indices of maxima (B, D).
+
+    >>> vectors = torch.tensor([[1.0, 4.0], [2.0, 3.0]])
+    >>> torch.embedding_bag(vectors, torch.tensor([0, 1]), torch.tensor([0]), mode=2)
+    (tensor([[2., 4.]]), tensor([0, 0]), tensor([2]), tensor([[1, 0]]))
+    """
+    if mode not in (0, 1, 2):
+        raise RuntimeError(f"embedding_bag: mode must be 0 (sum), 1 (mean) or 2 (max), got {mode!r}")
+    given = offsets, None, 2.0, scale_grad_by_freq, ("sum", "mean", "max")[mode], sparse, per_sample_weights
+    result = _reduced_bags(indices, weight, *given, include_last_offset, padding_idx)
+    bags, count = _bags(indices, offsets, include_last_offset)
+    sizes = torch.zeros(count, dtype=indices.dtype, device=indices.device)
+    if mode == 0:
+        return result, bags, sizes, sizes.clone()
+    left_out = None if padding_idx is None else indices == padding_idx % len(weight)
+    counted = torch.ones_like(indices) if left_out is None else (~left_out).to(indices.dtype)
+    sizes = sizes.index_add(0, bags, counted)
+    if mode == 1:
+        return result, bags, sizes, sizes.clone()
+    first = _segment_argmax(weight[indices], bags, count, left_out)
+    return result, bags, sizes, torch.cat([indices, indices.new_zeros(1)])[first]

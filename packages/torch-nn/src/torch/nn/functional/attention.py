@@ -35,7 +35,7 @@ def scaled_dot_product_attention(
     """``softmax(Q K^T / sqrt(E)) V``: query (*, L, E), key (*, S, E), value (*, S, V) give (*, L, V).
 
     ``attn_mask`` (broadcast to (*, L, S)): True lets attend, numbers are added; ``is_causal`` lets place i see places
-    up to i; ``enable_gqa`` repeats the heads of key and value (dim -3) to those of query.
+    up to i (of those that ``attn_mask`` leaves, given both); ``enable_gqa`` repeats the heads of key and value (dim -3) to those of query.
     """
     if type(query) is not torch.Tensor:
         from torch.overrides import handle_torch_function, has_torch_function_variadic
@@ -49,8 +49,6 @@ def scaled_dot_product_attention(
         raise RuntimeError(
             f"scaled_dot_product_attention: Expected attn_mask dtype to be bool or float, but got attn_mask.dtype: {attn_mask.dtype}"
         )
-    if is_causal and attn_mask is not None:
-        raise RuntimeError("scaled_dot_product_attention: give attn_mask or is_causal, not both")
     if query.dim() < 2 or key.dim() < 2 or value.dim() < 2:
         raise RuntimeError(
             "scaled_dot_product_attention: query, key and value must have at least 2 dims, got "
@@ -61,6 +59,10 @@ def scaled_dot_product_attention(
             "scaled_dot_product_attention: query, key and value must have one dtype, got "
             f"{query.dtype}, {key.dtype}, {value.dtype}"
         )
+    if is_causal and attn_mask is not None:
+        seen = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).tril()
+        attn_mask = attn_mask & seen if attn_mask.dtype == torch.bool else attn_mask.masked_fill(~seen, -float("inf"))
+        is_causal = False
     if query.is_cuda and dropout_p == 0:
         out = _seams.attention_on_cuda(query, key, value, attn_mask, is_causal, scale, enable_gqa)
         if out is not None:

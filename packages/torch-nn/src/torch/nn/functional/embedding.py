@@ -185,17 +185,22 @@ def _bags(input, offsets, include_last_offset):
 
 def _segment_max(vectors, bags, count, left_out):
     """The maximum of each bag, by columns; of equal ones the first gets the gradient. An empty bag gives zeros."""
+    first = _segment_argmax(vectors, bags, count, left_out)
+    return torch.cat([vectors, vectors.new_zeros(1, vectors.shape[1])]).gather(0, first)
+
+
+def _segment_argmax(vectors, bags, count, left_out):
+    """The row of each bag's maximum, by columns: the first of equal ones, the number of rows for an empty bag."""
     n, width = vectors.shape
-    if left_out is not None:
-        left_out = left_out.unsqueeze(1)
-        vectors = torch.where(left_out, -float("inf"), vectors)
-    columns = bags.unsqueeze(1).expand(n, width)
     with torch.no_grad():
+        if left_out is not None:
+            left_out = left_out.unsqueeze(1)
+            vectors = torch.where(left_out, -float("inf"), vectors)
+        columns = bags.unsqueeze(1).expand(n, width)
         lowest = vectors.new_full((count, width), -float("inf"))
         best = lowest.scatter_reduce(0, columns, vectors.detach(), "amax")
         is_best = (vectors == best.gather(0, columns)) | vectors.isnan()
         if left_out is not None:
             is_best = is_best & ~left_out
         place = torch.where(is_best, torch.arange(n, device=bags.device).unsqueeze(1), n)
-        first = place.new_full((count, width), n).scatter_reduce(0, columns, place, "amin")
-    return torch.cat([vectors, vectors.new_zeros(1, width)]).gather(0, first)
+        return place.new_full((count, width), n).scatter_reduce(0, columns, place, "amin")

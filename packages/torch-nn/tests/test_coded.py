@@ -1,4 +1,4 @@
-"""Losses of ``torch`` itself, whose reduction is a number."""
+"""Functions of ``torch`` itself whose ways are numbers: the reduction of losses, the mode of bags."""
 
 import pytest
 import torch
@@ -67,3 +67,26 @@ def test_without_a_number_a_loss_is_not_reduced():
 def test_the_name_of_a_reduction_belongs_to_functional(reduction):
     with pytest.raises(TypeError, match=r"argument 'reduction' must be int, not .*torch.nn.functional.kl_div"):
         torch.kl_div(A, B, reduction)
+
+
+@pytest.mark.parametrize("mode, name", [(0, "sum"), (1, "mean"), (2, "max")])
+@pytest.mark.parametrize("padding", [None, 1, -3])
+def test_bags_come_with_what_they_are_made_of(mode, name, padding):
+    vectors = torch.randn(4, 3, dtype=torch.float64, requires_grad=True)
+    indices, offsets = torch.tensor([3, 1, 2, 0]), torch.tensor([0, 2, 4])
+    result, bags, sizes, places = torch.embedding_bag(vectors, indices, offsets, mode=mode, padding_idx=padding)
+    wanted = F.embedding_bag(indices, vectors, offsets, mode=name, padding_idx=padding)
+    torch.testing.assert_close(result, wanted)
+    assert torch.autograd.grad(result.sum(), vectors)[0].equal(torch.autograd.grad(wanted.sum(), vectors)[0])
+    assert bags.tolist() == [0, 0, 1, 1]
+    counts = [2 if padding is None else 1, 2, 0]
+    assert sizes.tolist() == ([0, 0, 0] if name == "sum" else counts)
+    if name == "max":
+        assert torch.equal(vectors.gather(0, places[:2]), result[:2])
+    else:
+        assert places.tolist() == sizes.tolist()
+
+
+def test_a_bag_has_one_of_three_modes():
+    with pytest.raises(RuntimeError, match=r"mode must be 0 \(sum\), 1 \(mean\) or 2 \(max\), got 'sum'"):
+        torch.embedding_bag(torch.ones(2, 2), torch.tensor([0]), torch.tensor([0]), mode="sum")
