@@ -1,5 +1,7 @@
 """What a captured program reads anew at each call: globals, cells, attributes, classes, modes."""
 
+import functools
+
 import compile_cases
 import pytest
 import torch
@@ -162,3 +164,60 @@ def test_keys_that_compare_by_code_of_their_own_are_not_captured():
     table = {Key: 2}
     with pytest.raises(RuntimeError, match="keys that are objects"):
         torch.compile(lambda x: x * table.get(float, 3), fullgraph=True)(torch.ones(1))
+
+
+def test_a_table_that_the_first_call_fills_is_found_by_the_next():
+    class Kind:
+        pass
+
+    class Numbers(Kind):
+        of, scale = torch.Tensor, 3
+
+    table = {}
+
+    def scaled(x):
+        if type(x) not in table:
+            table[type(x)] = next(k.scale for k in Kind.__subclasses__() if k.of is type(x))
+        return x * table[type(x)]
+
+    f = torch.compile(scaled, fullgraph=True)
+    for _ in range(3):
+        assert f(torch.ones(1)).item() == 3
+    assert f._compiled.captures == 2
+
+    with pytest.raises(RuntimeError, match=r"__subclasses__\(\) is called"):
+        g = torch.compile(lambda x: x * len(Kind.__subclasses__()), fullgraph=True)
+        for _ in range(2):
+            g(torch.ones(1))
+
+
+def test_what_a_cache_keeps_is_a_constant():
+    made = []
+
+    class Plan:
+        def __init__(self, factor):
+            self.factor = factor
+
+    @functools.lru_cache
+    def plan(factor, shape):
+        made.append(factor)
+        return Plan(factor)
+
+    @functools.lru_cache
+    def factor_of(plan):
+        return plan.factor
+
+    f = torch.compile(lambda x, by: x * factor_of(plan(by, tuple(x.shape))), fullgraph=True)
+    for _ in range(3):
+        assert f(torch.ones(1), 2).item() == 2
+    assert f(torch.ones(1), 3).item() == 3 and made == [2, 3]
+    plan(2, (1,)).factor = 7
+    assert f(torch.ones(1), 2).item() == factor_of(plan(2, (1,))) == 2
+
+
+def test_a_cache_that_keeps_tensors_is_not_captured():
+    table = functools.lru_cache(lambda n: torch.arange(n))
+    with pytest.raises(RuntimeError, match="keeps tensors"):
+        f = torch.compile(lambda x: x + table(2), fullgraph=True)
+        for _ in range(2):
+            f(torch.ones(2))

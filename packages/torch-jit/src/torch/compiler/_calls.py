@@ -54,6 +54,8 @@ def call(observer, function, args, kwargs):
         return _python(observer, function, args, kwargs)
     if kind is functools.partial:
         return call(observer, function.func, (*function.args, *args), {**function.keywords, **kwargs})
+    if kind is functools._lru_cache_wrapper:
+        return _kept(observer, function, args, kwargs)
     if isinstance(function, Operator):
         return _operator(observer, function, args, kwargs)
     if isinstance(function, type):
@@ -142,6 +144,23 @@ def _known(observer, function, result):
     if not observer.result(result):
         observer.stop(f"{named(function)} gives a tensor that is not recorded")
     return result
+
+
+def _kept(observer, function, args, kwargs):
+    """What a cache keeps for arguments that are the same in each call: a constant, whatever it was made from."""
+
+    def is_fixed(value):
+        return _is_simple(value) or observer.known.get(id(value), (None, (None,)))[1] == ("const", value)
+
+    if not all(map(is_fixed, (*args, *kwargs.values()))):
+        return _stopped(observer, f"{named(function)} keeps results of objects", function, args, kwargs)
+    result, computes = observer.aside(function, args, kwargs)
+    if computes and observer.reason is None:
+        observer.settles = True  # not again
+        observer.stop(f"{named(function)} computes with tensors")
+    if any(True for _ in tensors_in(result)):
+        observer.stop(f"{named(function)} keeps tensors")
+    return observer.outside_value(result, ("const", result))
 
 
 def _used(observer, function, args, kwargs, run):
@@ -242,6 +261,8 @@ def _builtin(observer, function, args, kwargs):
         owner is None or owner is object or type(function) is types.MethodWrapperType
     ):
         return function(*args, **kwargs)
+    if name == "__subclasses__" and observer.reason is None:  # a table by class that is filled as it is used
+        observer.settles = True
     return _stopped(observer, f"{named(function)}() is called", function, args, kwargs)
 
 

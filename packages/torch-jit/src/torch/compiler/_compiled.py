@@ -35,6 +35,7 @@ class Compiled:
         self.asks = False  # it is another function when it is not compiled, however fast that is
         self.in_vain = 0  # how often it was watched for sizes that may change, and they may not
         self.called = False  # as it was written, while a stance says so
+        self.settled = False  # whether a call has set up what later ones find at hand
         self.left_alone = set()  # types of arguments with which the function runs as it was written
         self.stand_in = self.codes = (
             None  # what is called in the function's place, if that is a function, and its codes
@@ -120,6 +121,9 @@ class Compiled:
         if observer.reason is None:
             utils.note_capture(self.function)
             self._add(observer, steps, args, kwargs)
+            return result
+        if observer.settles and not self.settled:
+            self.settled = True
             return result
         utils.note_break(self.function, observer.reason)
         alone = observer.strange in kinds

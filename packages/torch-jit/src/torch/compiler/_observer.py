@@ -126,6 +126,7 @@ class Observer(Outside, Hooks, Operators, Matches):
             None  # why the observation is void, noticed within a call that is being recorded, which has to end first
         )
         self.asks = False  # whether the code asks if it is being compiled
+        self.settles = False  # whether the code looks around for what later calls find at hand
         self.takes_sizes = False  # whether sizes may become numbers of the graph
 
     # --- void ---
@@ -184,6 +185,16 @@ class Observer(Outside, Hooks, Operators, Matches):
             return function(*args, **kwargs)
         finally:
             self.trusted -= 1
+
+    def aside(self, function, args, kwargs):
+        """Call what this program does not depend on, and whether it computes with tensors all the same."""
+        before, working = sum(1 for _ in self.graph.nodes()), self.working
+        self.working = True
+        try:
+            result = function(*args, **kwargs)
+        finally:
+            self.working = working
+        return result, sum(1 for _ in self.graph.nodes()) > before
 
     def profile(self, frame, event, arg):
         """Python's own account of what runs: a function that is neither followed nor trusted makes the observation void."""
