@@ -179,7 +179,10 @@ void Storage::resize(size_t bytes) {
   replace(fresh, bytes, &Large::free, nullptr);
 }
 
+void (*release_storage_object)(Storage*) noexcept = nullptr;
+
 void Storage::destroy(Storage* s) noexcept {
+  if (TORCH_UNLIKELY(s->flags & kOwnsPyobj)) return release_storage_object(s);
   int c = s->block_class;
   if (TORCH_LIKELY(c < kClasses)) {
     if (TORCH_UNLIKELY(s->deleter != nullptr))

@@ -11,6 +11,8 @@ namespace torch::python {
 
 namespace {
 
+// Of operators that programs bring: what dtypes they take is up to them.
+constexpr Attr kForeign = Attr().hidden().stored(Stored::Below);
 constexpr Answer kFunction{"the function that was registered for it must return", "as its schema says", false};
 
 // A callable of Python that a row owns. It lives as long as the process, as rows do.
@@ -39,7 +41,7 @@ PyObject* add_operator_function(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "sO", &schema, &function)) return nullptr;
   if (!PyCallable_Check(function)) return PyErr_Format(PyExc_TypeError, "_add_operator: expected a function");
   TORCH_PY_TRY(nullptr, {
-    const Row& row = add_row(schema, Attr().hidden(), Callback{Py_NewRef(function)});
+    const Row& row = add_row(schema, kForeign, Callback{Py_NewRef(function)});
     return add_operator_of(&row);
   })
 }
@@ -47,7 +49,7 @@ PyObject* add_operator_function(PyObject*, PyObject* args) {
 // The function of one registration as an operator that does nothing but call it.
 PyObject* kernel_of(const Registration& r) {
   if (!r.function) return Py_NewRef(Py_None);
-  const Row& row = add_row(r.space + "::" + r.op + r.signature, Attr().hidden(),
+  const Row& row = add_row(r.space + "::" + r.op + r.signature, kForeign,
                            [f = r.function](const Row&, DispatchKey, const Value* v, Result& result) {
                              f(v, result);
                              return true;

@@ -13,20 +13,21 @@ namespace torch::python {
 
 int ReleaseGil::active = 0;
 
+bool can_have_gil() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  const bool finalizing = Py_IsFinalizing();
+#else
+  const bool finalizing = _Py_IsFinalizing();
+#endif
+  return Py_IsInitialized() && (!finalizing || PyGILState_Check());
+}
+
 namespace {
 
 PyTypeObject* tensor_type;
 constexpr int kFreeWrappers = 256;
 PyTensor* free_wrappers[kFreeWrappers];
 int free_count = 0;
-
-bool is_finalizing() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing();
-#else
-  return _Py_IsFinalizing();
-#endif
-}
 
 // The tensor would live on without its object.
 bool is_held_elsewhere(const TensorImpl* t) noexcept {
@@ -44,8 +45,7 @@ bool change_sides(PyObject* self) {
 }
 
 void release_pyobj_of(TensorImpl* t) noexcept {
-  // While the interpreter ends, other threads cannot have the GIL any more: both stay.
-  if (!Py_IsInitialized() || (is_finalizing() && !PyGILState_Check())) return;
+  if (!can_have_gil()) return;
   HoldGil gil;
   t->refs.store(1, std::memory_order_relaxed);
   t->owns_pyobj = false;
@@ -72,18 +72,20 @@ int for_each_slot(PyObject* self, F f) {
   return 0;
 }
 
+void end_object(PyObject* self);
+
 // Python's own function for the end of a subclass empties __slots__ before it asks the base: too early for us.
 void subclass_dealloc(PyObject* self) {
   if (change_sides(self)) return;
   PyTypeObject* type = Py_TYPE(self);
   if (type->tp_finalize && PyObject_CallFinalizerFromDealloc(self) < 0) return;  // __del__ kept it alive
   PyObject_GC_UnTrack(self);
-  Py_TRASHCAN_BEGIN(self, subclass_dealloc);
+  Py_TRASHCAN_BEGIN(self, tensor_dealloc);
   for_each_slot(self, [](PyObject*& o) {
     Py_CLEAR(o);
     return 0;
   });
-  tensor_dealloc(self);
+  end_object(self);
   Py_TRASHCAN_END;
 }
 int subclass_traverse(PyObject* self, visitproc visit, void* arg) {
@@ -102,7 +104,16 @@ bool is_collectable(PyObject* self) {
   return !t || t->owns_pyobj || (ReleaseGil::active == 0 && !is_held_elsewhere(t));
 }
 
+// Of Tensor and of its subclasses: Python gives an object another class only where both end in one function.
 void tensor_dealloc(PyObject* self) {
+  if (TORCH_LIKELY(Py_TYPE(self) == tensor_type))
+    end_object(self);
+  else
+    subclass_dealloc(self);
+}
+
+namespace {
+void end_object(PyObject* self) {
   auto* o = reinterpret_cast<PyTensor*>(self);
   PyTypeObject* type = Py_TYPE(self);
   if (TORCH_UNLIKELY(o->dict != nullptr || o->weak != nullptr)) {
@@ -123,6 +134,7 @@ void tensor_dealloc(PyObject* self) {
     type->tp_free(self);
   Py_DECREF(type);
 }
+}  // namespace
 
 int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
   Py_VISIT(Py_TYPE(self));
@@ -158,10 +170,30 @@ void track(PyObject* self) {
 void track_attributes(PyObject* self) {
   if (reinterpret_cast<PyTensor*>(self)->dict) track(self);
 }
+
+// How its objects end: the bases too, or an object could not be given the class of its base.
+void prepare_class(PyTypeObject* type) {
+  for (PyTypeObject* t = type; t != tensor_type && t->tp_dealloc != tensor_dealloc; t = t->tp_base) {
+    t->tp_dealloc = tensor_dealloc;
+    t->tp_traverse = subclass_traverse;
+    t->tp_clear = tensor_clear;
+  }
+}
+void set_keys_of_class(TensorImpl* t, PyTypeObject* type) {
+  t->keys &= Keys(~(key(DispatchKey::Python) | key(DispatchKey::Dispatch)));
+  if (type == tensor_type) return;
+  if (overrides_calls(type)) t->keys |= key(DispatchKey::Python);
+  if (answers_dispatch(type)) t->keys |= key(DispatchKey::Dispatch);
+}
 }  // namespace
 
 int tensor_setattro(PyObject* self, PyObject* name, PyObject* value) {
+  static PyObject* const class_name = PyUnicode_InternFromString("__class__");
+  const bool is_class = name == class_name && value && PyType_Check(value);
+  auto* type = reinterpret_cast<PyTypeObject*>(value);
+  if (TORCH_UNLIKELY(is_class && PyType_IsSubtype(type, tensor_type))) prepare_class(type);
   int r = PyObject_GenericSetAttr(self, name, value);
+  if (TORCH_UNLIKELY(is_class && r == 0 && impl_of(self))) set_keys_of_class(impl_of(self), type);
   track_attributes(self);
   return r;
 }
@@ -213,19 +245,13 @@ PyObject* wrap(Tensor tensor) {
 
 PyObject* make_subclass(PyTypeObject* type, Tensor tensor) {
   if (type == tensor_type) return wrap(std::move(tensor));
-  // The bases too, or an object could not be given the class of its base: Python compares how both clear.
-  for (PyTypeObject* t = type; t != tensor_type && t->tp_dealloc != subclass_dealloc; t = t->tp_base) {
-    t->tp_dealloc = subclass_dealloc;
-    t->tp_traverse = subclass_traverse;
-    t->tp_clear = tensor_clear;
-  }
+  prepare_class(type);
   PyObject* o = type->tp_alloc(type, 0);
   if (!o) return nullptr;
   TensorImpl* t = tensor.release();
   reinterpret_cast<PyTensor*>(o)->impl = t;
   t->pyobj = o;
-  if (overrides_calls(type)) t->keys |= key(DispatchKey::Python);
-  if (answers_dispatch(type)) t->keys |= key(DispatchKey::Dispatch);
+  set_keys_of_class(t, type);
   return o;
 }
 

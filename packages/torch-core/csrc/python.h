@@ -104,6 +104,8 @@ int put_dict(PyObject*, PyObject* dict, void*);
 PyObject* get_attributes(PyObject*, void*);
 bool is_collectable(PyObject*);  // the collector may see what this tensor's object refers to
 void install_life();
+// While the interpreter ends, other threads cannot have the GIL any more: what they would let go of stays.
+bool can_have_gil() noexcept;
 
 // --- tensor_type.cpp ---
 bool add_tensor_type(PyObject* module);

@@ -37,7 +37,13 @@ PyTypeObject* storage_type;
 Storage* storage_of(PyObject* o) { return reinterpret_cast<PyStorage*>(o)->storage; }
 
 PyObject* wrap_storage(StorageRef s) {
-  if (s->pyobj) return Py_NewRef(static_cast<PyObject*>(s->pyobj));
+  if (s->pyobj) {
+    auto* o = static_cast<PyObject*>(s->pyobj);
+    if (!(s->flags & Storage::kOwnsPyobj)) return Py_NewRef(o);
+    s->flags &= ~Storage::kOwnsPyobj;  // its reference to the object becomes the caller's, ours to it the object's
+    s.release();
+    return o;
+  }
   auto* o = PyObject_New(PyStorage, storage_type);
   if (!o) return nullptr;
   s->pyobj = o;
@@ -46,9 +52,28 @@ PyObject* wrap_storage(StorageRef s) {
   return reinterpret_cast<PyObject*>(o);
 }
 
+// Someone waits for the end of the storage, which lives on without its object: then so does the object.
+bool change_sides(PyStorage* o) {
+  Storage* s = o->storage;
+  if (!o->weak || s->use_count() == 1) return false;
+  Py_SET_REFCNT(reinterpret_cast<PyObject*>(o), 1);
+  s->flags |= Storage::kOwnsPyobj;
+  StorageRef::steal(s).reset();
+  return true;
+}
+
+void release_object(Storage* s) noexcept {
+  if (!can_have_gil()) return;
+  HoldGil gil;
+  s->refs.store(1, std::memory_order_relaxed);
+  s->flags &= ~Storage::kOwnsPyobj;
+  Py_DECREF(static_cast<PyObject*>(s->pyobj));
+}
+
 void storage_dealloc(PyObject* self) {
   auto* o = reinterpret_cast<PyStorage*>(self);
-  o->storage->pyobj = nullptr;  // a weak reference's callback that asks for the storage gets an object of its own
+  if (change_sides(o)) return;
+  o->storage->pyobj = nullptr;
   if (o->weak) PyObject_ClearWeakRefs(self);
   StorageRef::steal(o->storage).reset();
   PyTypeObject* type = Py_TYPE(self);
@@ -341,6 +366,7 @@ bool add_storage(PyObject* module) {
       {Py_tp_members, weak_member},
       {Py_tp_doc, const_cast<char*>("UntypedStorage(size=0, device=None)\n--\n\nThe bytes under one or more tensors.")},
       {}};
+  release_storage_object = release_object;
   PyType_Spec spec = {"torch.UntypedStorage", sizeof(PyStorage), 0, Py_TPFLAGS_DEFAULT, slots};
   storage_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
   return storage_type && PyModule_AddType(module, storage_type) == 0 && PyModule_AddFunctions(module, functions) == 0 &&

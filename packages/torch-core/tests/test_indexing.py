@@ -161,6 +161,18 @@ def test_a_scatter_reduction_that_a_dtype_has_not_is_refused_before_self_is_chan
         assert x.tolist() == [1, 0, 1, 1]
 
 
+@pytest.mark.parametrize("name, other", [("max", "amax"), ("min", "amin")])
+def test_scatter_reductions_have_their_short_names_too(name, other):
+    index, src = torch.tensor([0, 1, 1]), torch.tensor([5, 2, 9])
+    for include_self in (True, False):
+        wanted = torch.tensor([4, 4]).scatter_reduce(0, index, src, other, include_self=include_self)
+        assert torch.equal(torch.tensor([4, 4]).scatter_reduce(0, index, src, name, include_self=include_self), wanted)
+    with pytest.raises(
+        RuntimeError, match="index_reduce..: Expected reduce to be one of prod, mean, amax or amin but got"
+    ):
+        torch.tensor([4, 4]).index_reduce(0, index, src, name)
+
+
 def test_leading_ones_of_a_value_fall_away():
     x = torch.zeros(3, 3)
     i = torch.arange(3)

@@ -381,3 +381,17 @@ def test_a_mode_that_was_not_entered_cannot_be_left():
         torch.overrides.TorchFunctionMode().__exit__(None, None, None)
     with pytest.raises(RuntimeError, match="__torch_dispatch__ is left that this thread has not entered"):
         _seams.pop_mode()
+
+
+def test_an_operator_of_the_program_takes_dtypes_that_only_store_numbers():
+    @torch.library.custom_op("mine::widened", mutates_args=())
+    def widened(x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        return x.float() * scale
+
+    library = torch.library.Library("mine", "FRAGMENT")
+    library.define("narrowed(Tensor x) -> Tensor")
+    library.impl("narrowed", lambda x: x.to(torch.float8_e4m3fn), "CPU")
+    narrow = torch.ops.mine.narrowed(torch.tensor([1.0, 2.0]))
+    assert narrow.dtype == torch.float8_e4m3fn
+    assert widened(narrow, torch.tensor(3.0)).tolist() == [3, 6]
+    assert torch.ops.mine.narrowed(narrow).view(torch.uint8).tolist() == narrow.view(torch.uint8).tolist()

@@ -215,5 +215,28 @@ def test_an_object_takes_the_class_of_any_of_its_bases_whichever_were_used_befor
                 assert type(tensor) is after
                 assert tensor.sum().item() == 3.0
                 del tensor
+                tensor = torch.arange(3.0)
+                tensor.__class__ = after
+                assert type(tensor) is after and tensor.sum().item() == 3.0
+                tensor.__class__ = torch.Tensor
+                assert type(tensor + 1) is torch.Tensor
         gc.collect()
         assert type(kept) is classes[used]
+
+
+def test_calls_follow_the_class_that_an_object_is_given():
+    asked = []
+
+    class Asking(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            asked.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    tensor = torch.ones(2)
+    tensor.__class__ = Asking
+    assert type(tensor + 1) is Asking and asked == [torch.Tensor.add]
+    tensor.__class__ = torch.Tensor
+    assert type(tensor + 1) is torch.Tensor and len(asked) == 1
+    del tensor
+    gc.collect()

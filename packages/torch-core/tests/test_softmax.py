@@ -95,3 +95,10 @@ def test_softmax_takes_the_dtype_by_position_too():
     assert torch.softmax(x, 0, torch.float64).dtype == torch.float64
     assert x.log_softmax(0, torch.float64).dtype == torch.float64
     assert torch.log_softmax(x, 0, dtype=None).dtype == torch.float32
+
+
+def test_the_operators_below_softmax_have_their_names():
+    x = torch.randn(2, 3)
+    assert torch.ops.aten._softmax(x, 1, False).equal(x.softmax(1))
+    assert torch.ops.aten._log_softmax.default(x, 0, False).equal(x.log_softmax(0))
+    assert torch.ops.aten._softmax(x.half(), 1, True).dtype == torch.float32

@@ -1,8 +1,10 @@
 """Storages: bytes and typed elements under tensors, and what keeps their address."""
 
 import copy
+import gc
 import pickle
 import sys
+import threading
 import warnings
 import weakref
 
@@ -144,20 +146,6 @@ def test_storages_ask_for_the_part_that_shares_memory():
         assert s.share_memory_() is s and s.is_shared() and s.tolist() == [1, 2]
 
 
-def test_the_callback_of_a_weak_reference_may_ask_for_the_storage_again():
-    tensors, found = [torch.full((3,), float(i)) for i in range(50)], []
-    for t in tensors:
-        storage = t.untyped_storage()
-        gone = weakref.ref(storage, lambda _, t=t: found.append(t.untyped_storage()))
-        del storage
-        assert gone() is None and t.untyped_storage() is found[-1]
-    for t, storage in zip(tensors, found, strict=True):
-        assert storage._use_count() == 2 and storage.data_ptr() == t.data_ptr()
-    del t, storage
-    tensors.clear()
-    assert [s._tensor().view(torch.float32).tolist() for s in found] == [[float(i)] * 3 for i in range(50)]
-
-
 def test_a_storage_says_which_it_is_and_how_big():
     x = torch.ones(99)
     typed, untyped = x.storage(), x.untyped_storage()
@@ -189,3 +177,31 @@ def test_a_file_is_memory_by_its_bytes(tmp_path):
     with pytest.raises(RuntimeError, match="has 8 bytes, 9 are asked for"):
         torch.UntypedStorage.from_file(file, nbytes=9)
     assert torch.UntypedStorage.from_file(file, True, 10).nbytes() == 10 and file.stat().st_size == 10
+
+
+def test_a_storage_is_watched_until_its_memory_goes():
+    ended, x = [], torch.ones(3)
+    view = x[1:]
+    weakref.finalize(x.untyped_storage(), ended.append, 1)
+    ref = weakref.ref(x.untyped_storage())
+    gc.collect()
+    assert not ended and ref() is x.untyped_storage()
+    del x
+    assert not ended and ref().nbytes() == 12
+    held = ref()
+    del view
+    assert not ended and held.nbytes() == 12
+    del held
+    assert ended == [1] and ref() is None
+
+
+def test_a_watched_storage_may_end_in_another_thread():
+    ended, boxes = [], [[torch.ones(1000)] for _ in range(8)]
+    for box in boxes:
+        weakref.finalize(box[0].untyped_storage(), ended.append, 1)
+    threads = [threading.Thread(target=box.clear) for box in boxes]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert len(ended) == 8

@@ -140,6 +140,9 @@ def test_elements_move_as_they_are(dtype):
         torch.where(torch.tensor([True, False, True]), numbers, numbers.flip(1)),
     )
     same(x.clone().index_put_((torch.tensor([0]),), x[1]), torch.stack([numbers[1], numbers[1]]))
+    padded = torch.zeros(3, 3).to(dtype).to(torch.complex64)  # float8_e8m0fnu has no zero
+    padded[:2, :2] = numbers[:, 1:]
+    same(torch.constant_pad_nd(x, (-1, 1, 0, 1)), padded)
     y = x.clone()
     y[0] = x[1]
     y[:, 2] = 1.0

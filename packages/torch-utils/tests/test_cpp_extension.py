@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("pybind11")
+import torch
 from torch.utils import cpp_extension
 from torch.utils.cpp_extension import load, load_inline
 
@@ -211,3 +212,18 @@ def test_threads_may_load_at_once(plain):
     for thread in threads:
         thread.join()
     assert found == [7] * 4
+
+
+def test_tensors_have_the_operators_of_bits(root):
+    source = """
+    torch::Tensor halves(torch::Tensor t) { return torch::cat({(t & 0x0F), (t & 0xF0).__rshift__(4)}, 0); }
+    torch::Tensor others(torch::Tensor a, torch::Tensor b) {
+      return torch::stack({a | b, a ^ 1, ~a & b, a % 3, 7 & b, a.__lshift__(1), a.__and__(b), a.__or__(4), a.__xor__(b)});
+    }
+    """
+    module = load_inline("bits", source, functions=["halves", "others"], extra_cflags=FAST)
+    assert module.halves(torch.tensor([0x1F, 0xA2], dtype=torch.uint8)).tolist() == [15, 2, 1, 10]
+    a, b = torch.tensor([6, 5]), torch.tensor([3, 12])
+    assert module.others(a, b).tolist() == [
+        [7, 13], [7, 4], [1, 8], [0, 2], [3, 4], [12, 10], [2, 4], [6, 5], [5, 9],
+    ]  # fmt: skip

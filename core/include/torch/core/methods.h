@@ -122,6 +122,11 @@ TORCH_OVERLOADS(repeat_interleave, op::repeat_interleave_self, op::repeat_interl
 #define TORCH_OP(NAME, SCHEMA, ATTR, DOC) TORCH_OP_AS(NAME, NAME)
 #include "torch/core/ops/all.def"
 TORCH_OP_AS(std, stddev)
+TORCH_OP_AS(__and__, bitwise_and)
+TORCH_OP_AS(__or__, bitwise_or)
+TORCH_OP_AS(__xor__, bitwise_xor)
+TORCH_OP_AS(__lshift__, bitwise_left_shift)
+TORCH_OP_AS(__rshift__, bitwise_right_shift)
 #undef TORCH_OP
 #undef TORCH_OP_AS
 
@@ -183,7 +188,7 @@ inline Tensor Tensor::operator[](const Tensor& indices) const { return torch::in
   Tensor operator SYMBOL(N a, const Tensor& b) {      \
     return FUNCTION(number(detail::scalar_of(a)), b); \
   }
-#define TORCH_COMPARISON(SYMBOL, FUNCTION)                                                   \
+#define TORCH_INFIX(SYMBOL, FUNCTION)                                                        \
   inline Tensor operator SYMBOL(const Tensor& a, const Tensor& b) { return FUNCTION(a, b); } \
   TORCH_NUMBERS(SYMBOL, FUNCTION)
 #define TORCH_ASSIGNMENT(SYMBOL, FUNCTION)                                                 \
@@ -196,16 +201,21 @@ TORCH_NUMBERS(+, add)
 TORCH_NUMBERS(-, sub)
 TORCH_NUMBERS(*, mul)
 TORCH_NUMBERS(/, true_divide)
-TORCH_COMPARISON(<, lt)
-TORCH_COMPARISON(>, gt)
-TORCH_COMPARISON(<=, le)
-TORCH_COMPARISON(>=, ge)
+TORCH_INFIX(<, lt)
+TORCH_INFIX(>, gt)
+TORCH_INFIX(<=, le)
+TORCH_INFIX(>=, ge)
+TORCH_INFIX(%, remainder)
+TORCH_INFIX(&, bitwise_and)
+TORCH_INFIX(|, bitwise_or)
+TORCH_INFIX(^, bitwise_xor)
+inline Tensor operator~(const Tensor& a) { return bitwise_not(a); }
 TORCH_ASSIGNMENT(+=, add_)
 TORCH_ASSIGNMENT(-=, sub_)
 TORCH_ASSIGNMENT(*=, mul_)
 TORCH_ASSIGNMENT(/=, div_)
 #undef TORCH_NUMBERS
-#undef TORCH_COMPARISON
+#undef TORCH_INFIX
 #undef TORCH_ASSIGNMENT
 
 }  // namespace torch

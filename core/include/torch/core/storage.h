@@ -16,11 +16,11 @@ struct alignas(64) Storage : Counted {
   size_t nbytes = 0;
   void (*deleter)(Storage*) noexcept = nullptr;  // foreign memory: frees `data` and `context`, not the header
   void* context = nullptr;
-  void* pyobj = nullptr;     // the living Python object; not a reference
+  void* pyobj = nullptr;     // the living Python object; a reference where flags say kOwnsPyobj
   uint16_t block_class = 0;  // where the block goes back to; owned by storage.cpp
   Device device;
   uint8_t flags = 0;
-  enum : uint8_t { kShared = 1, kReadOnly = 2, kResizable = 4 };
+  enum : uint8_t { kShared = 1, kReadOnly = 2, kResizable = 4, kOwnsPyobj = 8 };
 
   // Uninitialised memory on the CPU, or none on Meta. ErrorKind::OutOfMemory names the bytes.
   TORCH_API static Storage* make(size_t nbytes, Device device = {});
@@ -36,5 +36,8 @@ struct alignas(64) Storage : Counted {
 };
 static_assert(sizeof(Storage) == 64);
 using StorageRef = Ref<Storage>;
+
+// What ends a storage that owns its Python object: the object has it from then on.
+TORCH_API extern void (*release_storage_object)(Storage*) noexcept;
 
 }  // namespace torch

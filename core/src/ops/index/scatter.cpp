@@ -140,6 +140,7 @@ Tensor scatter_add_inplace(const Tensor& self, int64_t dim, const Tensor& index,
 
 Tensor scatter_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& given,
                               std::string_view reduce, bool include_self) {
+  if (reduce == "max" || reduce == "min") reduce = reduce == "max" ? "amax" : "amin";  // their names in segment_reduce
   bool mean = reduce == "mean";
   TORCH_CHECK(mean || reduce == "sum" || reduce == "prod" || reduce == "amax" || reduce == "amin",
               "scatter_reduce(): reduce argument must be either sum, prod, mean, amax or amin, got ", reduce);

@@ -174,20 +174,23 @@ Tensor spread_index(const Tensor& index, int64_t dim, const Tensor& source) {
   shape[dim] = index.numel();
   return expand(reshape(index.dtype() == DType::Int64 ? index : _to_copy(index, DType::Int64), shape), source.sizes());
 }
+void check_reduction(std::string_view reduce) {
+  TORCH_CHECK(reduce == "prod" || reduce == "mean" || reduce == "amax" || reduce == "amin",
+              "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got ", reduce,
+              reduce == "sum" ? "; use index_add" : "");
+}
 Tensor index_reduce_composite(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                               std::string_view reduce, bool include_self) {
   dim = wrap_dim(dim, self.dim());
   check_slices(kIndexReduce, self, dim, index, source);
-  TORCH_CHECK(reduce != "sum",
-              "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum; use index_add");
+  check_reduction(reduce);
   return scatter_reduce(self, dim, spread_index(index, dim, source), source, reduce, include_self);
 }
 Tensor index_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                             std::string_view reduce, bool include_self) {
   dim = wrap_dim(dim, self.dim());
   check_slices(kIndexReduce, self, dim, index, source);
-  TORCH_CHECK(reduce != "sum",
-              "index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got sum; use index_add");
+  check_reduction(reduce);
   return scatter_reduce_(self, dim, spread_index(index, dim, source), source, reduce, include_self);
 }
 

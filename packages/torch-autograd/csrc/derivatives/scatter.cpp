@@ -94,10 +94,10 @@ struct ScatterReduce {
 
   ScatterReduce(Recorder& r, const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                 std::string_view reduce, bool include_self)
-      : how(reduce == "mean"                       ? Mean
-            : reduce == "prod"                     ? Prod
-            : reduce == "amax" || reduce == "amin" ? Extreme
-                                                   : Sum),
+      : how(reduce == "sum"    ? Sum
+            : reduce == "mean" ? Mean
+            : reduce == "prod" ? Prod
+                               : Extreme),
         include_self(include_self),
         dim(dim),
         self(r, self, how == Extreme || how == Prod),

@@ -169,17 +169,6 @@ def _convolution(input, weight, bias, stride, padding, dilation, transposed, out
     return torch.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-def _weight_int8pack_mm(self, mat2, scales):
-    """``self @ (mat2 * scales[:, None]).T``: a linear layer whose weight is int8, a number for each of its rows."""
-    if mat2.dtype is not _C.int8 or mat2.dim() != 2 or self.dim() != 2 or self.shape[1] != mat2.shape[1]:
-        raise RuntimeError(
-            f"_weight_int8pack_mm: expected matrices (m, k) and int8 (n, k), got {tuple(self.shape)} and {mat2.dtype} {tuple(mat2.shape)}"
-        )
-    if scales.shape != (mat2.shape[0],):
-        raise RuntimeError(f"_weight_int8pack_mm: expected {mat2.shape[0]} scales, got {tuple(scales.shape)}")
-    return (self.to(_C.float32) @ mat2.to(_C.float32).t() * scales.to(_C.float32)).to(self.dtype)
-
-
 def _convert_weight_to_int4pack(self, innerKTiles):
     """Integers from 0 to 15, of shape (n, k), two to a byte, the first in the low half."""
     if self.dtype is not _C.int32 or self.dim() != 2 or self.shape[1] % 2:
@@ -224,10 +213,11 @@ BELOW = SimpleNamespace(
     _convert_weight_to_int4pack_for_cpu=_convert_weight_to_int4pack,
     _weight_int4pack_mm=_weight_int4pack_mm,
     _weight_int4pack_mm_for_cpu=_weight_int4pack_mm,
-    _weight_int8pack_mm=_weight_int8pack_mm,
     _is_all_true=lambda self: self.all(),
     _is_any_true=lambda self: self.any(),
     _local_scalar_dense=lambda self: self.item(),
+    _log_softmax=lambda self, dim, half_to_float: torch.log_softmax(self, dim, _C.float32 if half_to_float else None),
+    _softmax=lambda self, dim, half_to_float: torch.softmax(self, dim, _C.float32 if half_to_float else None),
     _unsafe_view=lambda self, size: self.reshape(size),
     sym_constrain_range=lambda size, *, min=None, max=None: None,
     sym_constrain_range_for_size=lambda size, *, min=None, max=None: None,
