@@ -470,3 +470,21 @@ def test_a_tensor_without_shape_takes_part_in_no_arithmetic():
     with pytest.raises(ValueError, match="add: UninitializedParameter has no numbers yet: run the module once"):
         weight + 1
     assert weight.is_floating_point() and weight.half().dtype == torch.float16
+
+
+def test_norms_of_ones_own_are_lazy_through_the_base_class():
+    from torch.nn.modules.batchnorm import _BatchNorm, _LazyNormBase
+
+    class AnyBatchNorm(_BatchNorm):
+        def _check_input_dim(self, input):
+            return
+
+    class LazyAnyBatchNorm(_LazyNormBase, _BatchNorm):
+        cls_to_become = AnyBatchNorm
+
+        def _check_input_dim(self, input):
+            return
+
+    norm = LazyAnyBatchNorm()
+    assert norm(torch.randn(4, 5, 2, 2, 2)).shape == (4, 5, 2, 2, 2)
+    assert type(norm) is AnyBatchNorm and norm.running_mean.shape == (5,)

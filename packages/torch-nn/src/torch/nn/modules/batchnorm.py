@@ -235,7 +235,7 @@ class SyncBatchNorm(_BatchNorm):
         return converted
 
 
-class _LazyNorm(LazyModuleMixin):
+class _LazyNormBase(LazyModuleMixin, _NormBase):
     """A norm that reads ``num_features`` off its first input."""
 
     def __init__(
@@ -267,7 +267,7 @@ class _LazyNorm(LazyModuleMixin):
             super().reset_parameters()
 
     def initialize_parameters(self, input: Tensor) -> None:
-        channel = 1 if input.dim() == max(self._dims) or isinstance(self, _BatchNorm) else 0
+        channel = 1 if isinstance(self, _BatchNorm) or input.dim() == max(self._dims) else 0
         self.num_features = input.shape[channel]
         for tensor in (self.weight, self.bias, self.running_mean, self.running_var):
             if tensor is not None:
@@ -275,19 +275,19 @@ class _LazyNorm(LazyModuleMixin):
         self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNorm, BatchNorm1d):
+class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
     """:class:`BatchNorm1d` that reads ``num_features`` off its first input."""
 
     cls_to_become = BatchNorm1d
 
 
-class LazyBatchNorm2d(_LazyNorm, BatchNorm2d):
+class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
     """:class:`BatchNorm2d` that reads ``num_features`` off its first input."""
 
     cls_to_become = BatchNorm2d
 
 
-class LazyBatchNorm3d(_LazyNorm, BatchNorm3d):
+class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
     """:class:`BatchNorm3d` that reads ``num_features`` off its first input."""
 
     cls_to_become = BatchNorm3d

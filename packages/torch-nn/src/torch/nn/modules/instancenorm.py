@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import functional as F
-from .batchnorm import _LazyNorm, _NormBase
+from .batchnorm import _LazyNormBase, _NormBase
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -77,19 +77,19 @@ class InstanceNorm3d(_InstanceNorm):
     _dims = (4, 5)
 
 
-class LazyInstanceNorm1d(_LazyNorm, InstanceNorm1d):
+class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
     """:class:`InstanceNorm1d` that reads ``num_features`` off its first input."""
 
     cls_to_become = InstanceNorm1d
 
 
-class LazyInstanceNorm2d(_LazyNorm, InstanceNorm2d):
+class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
     """:class:`InstanceNorm2d` that reads ``num_features`` off its first input."""
 
     cls_to_become = InstanceNorm2d
 
 
-class LazyInstanceNorm3d(_LazyNorm, InstanceNorm3d):
+class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
     """:class:`InstanceNorm3d` that reads ``num_features`` off its first input."""
 
     cls_to_become = InstanceNorm3d
