@@ -388,3 +388,17 @@ def test_hooks_name_the_parts_of_a_graph_to_look_at():
     scopes = {node.kind(): node.scopeName() for node in graph.nodes()}
     assert (scopes["aten::linear"], scopes["aten::relu"]) == ("net/0", "net/1/1.0")
     assert seen == ["net/0", "net/1/1.0", "net/1", "net"]
+
+
+def test_a_container_that_holds_nothing_is_traced_as_itself():
+    class Tree(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.nodes = nn.ModuleList([nn.ParameterList(), nn.ModuleList(), nn.Linear(2, 2)])
+
+        def forward(self, x):
+            return self.nodes[2](x)
+
+    net, x = Tree(), torch.randn(3, 2)
+    traced = torch.jit.trace(net, x)
+    assert torch.equal(traced(x), net(x)) and len(list(traced.nodes.children())) == 3

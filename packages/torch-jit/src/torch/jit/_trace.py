@@ -145,7 +145,7 @@ class Tree:
         """The tree as a compiled module."""
         from ._script.module import RecursiveScriptModule
 
-        module, memo = module or self.module, {} if memo is None else memo
+        module, memo = self.module if module is None else module, {} if memo is None else memo
         if id(module) in memo:
             return memo[id(module)]
         if isinstance(module, RecursiveScriptModule):
