@@ -47,7 +47,7 @@ def warn(text, frame):
     """A TracerWarning that names the line of a frame."""
     place = frame.f_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(
-        f"{text} might make the trace wrong for other inputs: the value is a constant of the trace from here on",
+        f"{text} might cause the trace to be incorrect: the value is a constant of the trace from here on, whatever the inputs are",
         TracerWarning,
         frame.f_code.co_filename,
         frame.f_lineno,

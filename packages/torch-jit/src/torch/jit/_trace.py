@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import itertools
 import os
 import re
@@ -324,7 +325,7 @@ def trace(
     made = _function(ir.Function(unique_name(_qualified(func)), graph), func)
     if check_trace:
         _warn_of_chance(graph)
-        again = graph, lambda each: record(func, each, None, strict)[0]
+        again = graph, lambda each: record(func, each, None, strict, _argument_names(func, len(each)))[0]
         for each in [inputs, *(_as_tuple(i, "trace") for i in check_inputs or ())]:
             _check(func, made, each, check_tolerance, again)
     return made
@@ -432,9 +433,12 @@ def _compare_graphs(graph, again):
     if a != b:
         first = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
         there, here = (str(each[first]) if first < len(each) else "nothing" for each in (a, b))
+        texts = [re.sub(r" # [^\n]*", "", str(each)).splitlines() for each in (graph, again)]
         raise TracingCheckError(
-            "Graphs differed across invocations: the function called other operators, or had other constants, the second "
-            f"time: where there was {there}, there is {here}"
+            "Graphs differed across invocations! The function called other operators, or had other constants, the second "
+            "time.\n\tGraph diff:\n\t\t"
+            + "\n\t\t".join(difflib.ndiff(*texts))
+            + f"\n\tFirst diverging operator:\n\tNode diff:\n\t\t- {there}\n\t\t+ {here}"
         )
     for x, y in zip(held_a, held_b):
         if x.shape != y.shape or x.dtype != y.dtype or not torch.equal(x.cpu(), y.cpu()):
@@ -450,8 +454,8 @@ def _warn_of_chance(graph):
 
     def visit(block):
         for node in block.nodes():
-            if ("Generator" in (node.schema() or "") and node.kind() != "aten::dropout") or (
-                node.kind() == "aten::dropout" and list(node.inputs())[2].toIValue()
+            if node.isNondeterministic() and (
+                "dropout" not in node.kind() or node.inputsAt(2).toIValue() or node.kind() == "aten::native_dropout"
             ):
                 found.append(node)
             for inner in node.blocks():
@@ -459,10 +463,10 @@ def _warn_of_chance(graph):
 
     visit(graph.block())
     if found:
-        kinds = ", ".join(dict.fromkeys(node.kind() for node in found))
+        kinds = "".join(f"\n\t{kind}" for kind in dict.fromkeys(node.kind() for node in found))
         warnings.warn(
-            f"Trace had nondeterministic nodes ({kinds}), whose numbers are others at each call: call .eval() on the module, "
-            "or pass check_trace=False",
+            "Trace had nondeterministic nodes, whose numbers are others at each call. Did you forget call .eval() on your "
+            f"model? check_trace=False asks for no comparison. Nodes:{kinds}",
             TracerWarning,
             stacklevel=4,
         )
