@@ -64,6 +64,95 @@ def test_calls_are_put_into_their_callers():
     assert [kind for kind in kinds(graph) if "aten" in kind] == ["aten::mul", "aten::add"]
 
 
+SHAPED = """graph(%x : Float(2, 3), %n : Tensor?):
+  %one : int = prim::Constant[value=1]()
+  %zero : int = prim::Constant[value=0]()
+  %none : NoneType = prim::Constant()
+  %a : Float(2, 3) = aten::add(%x, %zero, %one)
+  %b : Float(2, 3) = aten::mul(%a, %one)
+  %c : Tensor = aten::t(%b)
+  %d : Tensor = aten::t(%c)
+  %absent : bool = aten::__is__(%x, %none)
+  %unknown : bool = aten::__is__(%n, %none)
+  %rows : int = aten::size(%x, %zero)
+  return (%d, %absent, %unknown, %rows)
+"""
+
+
+def test_peephole_removes_what_changes_nothing_and_answers_what_types_tell():
+    graph = torch._C.parse_ir(SHAPED)
+    assert torch._C._jit_pass_peephole(graph) is True
+    assert [kind for kind in kinds(graph) if kind != "prim::Constant"] == ["aten::__is__"]
+    x = torch.ones(2, 3)
+    made = torch._C._jit_interpret_graph(graph, (x, None))
+    assert torch.equal(made[0], x) and made[1:] == (False, True, 2)
+    assert torch._C._jit_pass_peephole(graph) is False
+    shaped = torch._C.parse_ir(SHAPED)
+    torch._C._jit_pass_peephole(shaped, True)
+    assert "aten::add" in kinds(shaped) and "aten::t" not in kinds(shaped)
+
+
+@torch.jit.script
+def loops(x, turns: int):
+    for i in range(3):
+        x = x + i
+    for _ in range(20):
+        x = x * 1
+    for i in range(turns):
+        x = x - i
+    z = torch.zeros(2, dtype=torch.float32)
+    z.add_(x)
+    w = z * 2
+    z.mul_(3)
+    return z + w
+
+
+def test_short_loops_are_unrolled_and_changes_of_new_tensors_become_new_tensors():
+    graph, x = loops.graph.copy(), torch.ones(2, dtype=torch.float64)
+    torch._C._jit_pass_loop_unrolling(graph)
+    assert kinds(graph).count("prim::Loop") == 2 and kinds(graph).count("aten::add") >= 3
+    assert torch._C._jit_pass_remove_mutation(graph)
+    assert not [kind for kind in kinds(graph) if kind.endswith("_")]
+    torch._C._jit_pass_lint(graph)
+    made = torch._C._create_function_from_graph("loops_unrolled", graph)(x, 4)
+    assert torch.equal(made, loops(x, 4)) and made.dtype == torch.float32
+
+
+def test_a_tensor_that_others_see_is_still_changed():
+    @torch.jit.script
+    def f(x):
+        y = x.clone()
+        z = y.view(-1)
+        y.add_(1)
+        x.add_(1)
+        return z
+
+    graph = f.graph.copy()
+    assert not torch._C._jit_pass_remove_mutation(graph)
+    assert kinds(graph).count("aten::add_") == 2
+
+
+def test_products_with_a_sum_are_taken_apart_and_put_together():
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    graph = torch.jit.trace(lambda a, b: torch.addmm(a, b, b, beta=2), (x, x)).graph.copy()
+    torch._C._jit_pass_decompose_ops(graph)
+    assert [kind for kind in kinds(graph) if kind.startswith("aten")] == ["aten::mm", "aten::mul", "aten::add"]
+    assert torch.equal(torch._C._jit_interpret_graph(graph, (x, x)), torch.addmm(x, x, x, beta=2))
+    graph = torch.jit.trace(lambda a, b: a + torch.mm(b, b), (x, x)).graph.copy()
+    torch._C._jit_pass_fuse_addmm(graph)
+    assert [kind for kind in kinds(graph) if kind.startswith("aten")] == ["aten::addmm"]
+    assert torch.equal(torch._C._jit_interpret_graph(graph, (x, x)), x + x @ x)
+
+
+def test_shapes_are_erased_and_found_again():
+    x = torch.ones(2, 3)
+    graph = torch.jit.trace(lambda a: a * 2, x).graph.copy()
+    torch._C._jit_pass_erase_shape_information(graph)
+    assert "Float" not in str(graph)
+    torch._C._jit_pass_complete_shape_analysis(graph, (x,), False)
+    assert list(next(iter(graph.outputs())).type().sizes()) == [2, 3]
+
+
 def test_a_pass_that_there_is_none_of_is_no_name():
     with pytest.raises(AttributeError, match="_jit_pass_fuse"):
         torch._C._jit_pass_fuse

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from . import _hooks, _native
+from . import _hooks, _native, _rewrites
 from . import _ir as ir
 from ._schema import FunctionSchema, of_signature
 
@@ -249,8 +249,16 @@ def propagate_shapes(graph: Any, inputs: Any, with_grad: bool = False) -> Any:
     return out
 
 
+def analyse_shapes(graph: Any, inputs: Any, with_grad: bool = False) -> None:
+    """Give the inputs and outputs of a graph the shapes that they have for these inputs."""
+    analysed = propagate_shapes(graph, inputs)
+    for value, other in zip((*graph.inputs(), *graph.outputs()), (*analysed.inputs(), *analysed.outputs())):
+        value.setType(other.type())
+
+
 #: names of torch._C, and what answers to them
 FACES = {
+    **_rewrites.FACES,
     "_create_function_from_graph": function_from_graph,
     "_get_graph_executor_optimize": optimizes,
     "_jit_assert_is_instance": assert_is_instance,
@@ -261,6 +269,7 @@ FACES = {
     "_jit_get_schemas_for_operator": schemas_for,
     "_jit_interpret_graph": interpret,
     "_jit_pass_canonicalize": canonicalize,
+    "_jit_pass_complete_shape_analysis": analyse_shapes,
     "_jit_pass_constant_pooling": pool_constants,
     "_jit_pass_constant_propagation": _native.fold_constants,
     "_jit_pass_cse": _native.eliminate_common_subexpressions,
