@@ -1,5 +1,6 @@
 #include "torch/core/device.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "torch/core/backend.h"
@@ -22,13 +23,19 @@ const char* name_of(DeviceType type) {
 Device parse_device(std::string_view text) {
   size_t colon = text.find(':');
   std::string_view type = text.substr(0, colon);
+  TORCH_CHECK(!text.empty(), "Device string must not be empty: a device is named 'cpu', 'cuda' or 'cuda:0'");
+  const auto is_of_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  TORCH_CHECK(!type.empty() && std::all_of(type.begin(), type.end(), is_of_name), "Invalid device string: '", text,
+              "': a device is a name, or a name, a colon and a number, as in 'cuda:0'");
   for (int t = 0; t < kDeviceTypes; ++t) {
     if (type != name_of(DeviceType(t)) && type != kDeviceName[t]) continue;
     if (colon == text.npos) return Device(DeviceType(t));
     int index = -1;
     const char *first = text.data() + colon + 1, *last = text.data() + text.size();
     auto [end, error] = std::from_chars(first, last, index);
-    if (error == std::errc() && end == last && index >= 0 && index < 128) return Device(DeviceType(t), index);
+    const bool is_plain = first + 1 == last || *first != '0';  // no zeros before the number
+    if (error == std::errc() && end == last && index >= 0 && index < 128 && is_plain)
+      return Device(DeviceType(t), index);
     throw_error(ErrorKind::Runtime,
                 message("Invalid device string: '", text, "': the index after ':' must be a number from 0 to 127"));
   }

@@ -80,6 +80,12 @@ def test_a_kind_of_device_can_be_added(monkeypatch):
     assert load(written(), map_location="moon:1")["base"].tolist() == [[0, 1, 2], [3, 4, 5]] and moved == ["moon:1"]
 
 
+@pytest.mark.parametrize("name", ["cuda0", "cuda:x", "cuda:-1"])
+def test_a_name_that_is_no_device_is_refused(name):
+    with pytest.raises(RuntimeError, match=f"Invalid device string: '{name}'"):
+        load(written(), map_location=name)
+
+
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_missing_device_is_explained():
     with pytest.raises(RuntimeError, match=r"no CUDA device.*map_location='cpu'"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from bisect import insort
 from collections.abc import Callable
 from typing import Any, Union
@@ -61,6 +62,8 @@ def _cpu_restore(storage, location):
 
 def validate_cuda_device(location: str) -> int:
     """The number of the CUDA device that `location` names, such as "cuda:0"; raises where there is no such device."""
+    if not re.fullmatch(r"cuda(:\d+)?", location):
+        raise RuntimeError(f"load: Invalid device string: {location!r}; a device of CUDA is named 'cuda' or 'cuda:0'")
     cuda = getattr(importlib.import_module("torch"), "cuda", None)
     if cuda is None or not cuda.is_available():
         raise RuntimeError(
