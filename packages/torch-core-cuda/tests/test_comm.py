@@ -102,7 +102,9 @@ def test_what_cannot_be_exchanged_is_refused_before_anything_moves():
         comm.broadcast(x, out=[torch.ones(2, device="cuda")])
     with pytest.raises(RuntimeError, match="must be on cuda:0, the first device, and tensor 1 is on cpu"):
         comm.broadcast_coalesced([x, here], [0])
-    with pytest.raises(ValueError, match=r"chunk_sizes=\[1, 1\] must be a size for each of 2 devices, and add up to 3"):
+    with pytest.raises(
+        RuntimeError, match=r"chunk_sizes=\[1, 1\] must be a size for each of 2 devices, and add up to 3"
+    ):
         comm.scatter(x, [0, 0], [1, 1])
     with pytest.raises(ValueError, match="input 1 is on cpu"):
         comm.reduce_add([x, here])

@@ -146,7 +146,7 @@ def scatter(tensor, devices=None, chunk_sizes=None, dim=0, streams=None, *, out=
         parts = tensor.chunk(len(places), dim)
     else:
         if len(chunk_sizes) != len(places) or sum(chunk_sizes) != tensor.size(dim):
-            raise ValueError(
+            raise RuntimeError(
                 f"scatter: chunk_sizes={list(chunk_sizes)} must be a size for each of {len(places)} devices, and add up "
                 f"to {tensor.size(dim)}, the tensor's size in dim {dim}"
             )
