@@ -18,6 +18,7 @@ struct Queue {
     std::function<void()> work;
     std::shared_ptr<Queue> after;  // that queue's tasks up to `position` come before
     uint64_t position = 0;
+    double takes = 0, began = 0;  // milliseconds; of a sleep, from when it was the first in its queue
   };
   int device = 0;
   std::deque<Task> tasks;

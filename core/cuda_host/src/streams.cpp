@@ -1,5 +1,5 @@
-// Streams and events. A stream runs at once, or, with Config::lazy, when it is waited for: the latest that a
-// device may be. Times are those of the CPU.
+// Streams and events. A stream runs at once, but for what comes after a sleep that is not over, or, with Config::lazy,
+// when it is waited for: the latest that a device may be. Times are those of the CPU.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -37,6 +37,9 @@ struct CUevent_st {
 };
 
 namespace cuda_host {
+
+static void run_what_is_awake(Queue& queue);
+
 namespace {
 
 std::map<int, std::shared_ptr<Queue>> default_queues;
@@ -44,8 +47,12 @@ std::map<CUstream_st*, std::unique_ptr<CUstream_st>> streams;
 std::map<CUevent_st*, std::unique_ptr<CUevent_st>> events;
 int device_of_kernel = 0;
 
+double now() {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 bool is_done(const CUevent_st& e) {
   if (e.is_foreign) return e.shared->done >= e.shared->recorded;
+  if (e.queue) run_what_is_awake(*e.queue);
   return !e.queue || e.queue->done >= e.position;
 }
 // Another process runs what the event waits for.
@@ -60,9 +67,6 @@ std::shared_ptr<SharedEvent> map_event(int file) {
   void* mapped = mmap(nullptr, sizeof(SharedEvent), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (mapped == MAP_FAILED) return nullptr;
   return {static_cast<SharedEvent*>(mapped), [](SharedEvent* e) { munmap(e, sizeof *e); }};
-}
-double now() {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 }  // namespace
@@ -80,24 +84,56 @@ std::shared_ptr<Queue> queue_of(cudaStream_t stream) {
   return queue;
 }
 
+static void run_first(Queue& queue) {
+  const Queue::Task task = std::move(queue.tasks.front());
+  queue.tasks.pop_front();
+  device_of_kernel = queue.device;
+  if (task.work && !kernel_error()) task.work();
+  ++queue.done;
+}
+// When the first task may end.
+static double end_of_first(Queue& queue) {
+  Queue::Task& first = queue.tasks.front();
+  if (first.takes > 0 && first.began == 0) first.began = now();
+  return first.began + first.takes;
+}
 void run_until(Queue& queue, uint64_t position) {
   DeviceTime time;
   while (queue.done < position) {
-    const Queue::Task task = std::move(queue.tasks.front());
-    queue.tasks.pop_front();
-    if (task.after) run_until(*task.after, task.position);
-    device_of_kernel = queue.device;
-    if (task.work && !kernel_error()) task.work();
-    ++queue.done;
+    if (const auto after = queue.tasks.front().after) run_until(*after, queue.tasks.front().position);
+    while (queue.tasks.front().takes > 0 && now() < end_of_first(queue)) std::this_thread::yield();
+    run_first(queue);
   }
+}
+// What need not wait for a sleep.
+static void run_what_is_awake(Queue& queue) {
+  if (config().lazy) return;
+  DeviceTime time;
+  while (queue.done < queue.issued) {
+    const Queue::Task& first = queue.tasks.front();
+    if (first.after) run_what_is_awake(*first.after);
+    if (first.after && first.after->done < first.position) return;
+    if (first.takes > 0 && now() < end_of_first(queue)) return;
+    run_first(queue);
+  }
+}
+void sleep(cudaStream_t stream, int64_t nanoseconds) {
+  const std::lock_guard lock(mutex);
+  const auto queue = queue_of(stream);
+  if (!queue) return void(outcome(cudaErrorInvalidResourceHandle));
+  ++counts().launches;
+  Queue::Task task{[] {}, nullptr};
+  task.takes = double(nanoseconds) * 1e-6;
+  add(queue, std::move(task));
 }
 void add(const std::shared_ptr<Queue>& queue, Queue::Task task) {
   if (queue->capture) return queue->capture->record(queue.get(), std::move(task.work));
   queue->tasks.push_back(std::move(task));
   ++queue->issued;
-  if (!config().lazy) run_until(*queue, queue->issued);
+  run_what_is_awake(*queue);
 }
 static void wait(Queue& queue, uint64_t position) {
+  run_what_is_awake(queue);
   if (queue.done < position) ++counts().waits;
   run_until(queue, position);
 }
@@ -144,6 +180,7 @@ cudaError_t cudaStreamQuery(cudaStream_t s) {
   const auto queue = queue_of(s);
   if (!queue) return outcome(cudaErrorInvalidResourceHandle);
   if (cudaError_t e = unless_captured(*queue)) return outcome(e);
+  run_what_is_awake(*queue);
   return outcome(queue->done == queue->issued ? cudaSuccess : cudaErrorNotReady);
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) {

@@ -186,3 +186,42 @@ def test_memory_that_a_function_made_in_its_stream_is_kept_for_the_callers():
         side.synchronize()
     assert other.data_ptr() != made[0]
     assert tripled.tolist() == [6.0] * (1 << 10)
+
+
+def test_what_comes_after_a_sleep_is_not_done_before_it():
+    stream, event, begin = cuda.Stream(), cuda.Event(enable_timing=True), cuda.Event(enable_timing=True)
+    x = torch.zeros(3, device="cuda")
+    with cuda.stream(stream):
+        begin.record()
+        cuda._sleep(30_000_000)
+        x.fill_(7)
+        event.record()
+    assert begin.query() and not event.query() and not stream.query() and cuda.current_stream().query()
+    assert x.tolist() == [0] * 3  # the other stream does not wait
+    cuda.current_stream().wait_event(event)
+    y = x + 1
+    assert not cuda.current_stream().query()
+    assert y.tolist() == [8] * 3 and event.query() and stream.query()
+    assert begin.elapsed_time(event) >= 30
+
+
+def test_memory_that_another_stream_uses_is_given_out_when_that_one_is_done():
+    source, stream, at = torch.tensor([1.0, 2, 3, 4]).pin_memory(), cuda.Stream(), []
+    result = torch.zeros(4, device="cuda")
+    cuda.empty_cache()
+
+    def perform():
+        with cuda.stream(stream):
+            given = source.cuda(non_blocking=True)
+            at.append(given.data_ptr())
+        cuda.current_stream().wait_stream(stream)
+        given.record_stream(cuda.current_stream())
+        cuda._sleep(20_000_000)
+        result.copy_(given)
+
+    perform()
+    with cuda.stream(stream):
+        other = torch.cuda.FloatTensor(source.size()).zero_()
+    assert other.data_ptr() != at[0] and result.tolist() == [1, 2, 3, 4]
+    with cuda.stream(stream):
+        assert torch.cuda.FloatTensor(source.size()).data_ptr() == at[0]

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+typedef struct CUstream_st* cudaStream_t;
+
 namespace cuda_host {
 
 // TORCH_CUDA_HOST="order=7,lazy,guard,devices=2,memory=1073741824"; a test may change it between calls.
@@ -20,6 +22,9 @@ Config& config();
 
 const char* error_text();  // what went wrong in a kernel: more than CUDA's codes can say
 void reset();              // forgets a kernel's error, as only a new process does on a GPU
+
+// A kernel that does nothing for a while; who does not wait for its stream does not wait for it.
+void sleep(cudaStream_t stream, int64_t nanoseconds);
 
 // Since the process began.
 struct Counts {
