@@ -26,6 +26,33 @@ def test_an_archive_of_pytorch_gives_what_pytorch_gave(name):
     assert loaded.original_name == name
 
 
+#: what PyTorch 2.13 gave for it, of sequences of three and two steps, and its last states
+PACKED = [
+    [0.16986331343650818, 0.09313289821147919, 0.006658769212663174, 0.21800324320793152, 0.10237378627061844, 0.03946450725197792,
+     0.20095747709274292, 0.07262340933084488, 0.08256411552429199, 0.04940267652273178, -0.009485725313425064, 0.0704137533903122,
+     0.02649628184735775, -0.04437816143035889, 0.13593047857284546, 0.0, 0.0, 0.0],
+    [0.20095747709274292, 0.07262340933084488, 0.08256411552429199, 0.02649628184735775, -0.04437816143035889, 0.13593047857284546],
+]  # fmt: skip
+STEPS = torch.arange(12.0).reshape(2, 3, 2) * 0.1
+
+
+def test_a_recurrent_layer_over_packed_sequences_runs_and_is_saved_again():
+    loaded = torch.jit.load(DATA / "packed.pt")
+    file = io.BytesIO()
+    torch.jit.save(loaded, file)
+    file.seek(0)
+    for module in (loaded, torch.jit.load(file)):
+        found = module(STEPS, torch.tensor([3, 2]))
+        for made, expected in zip(found, PACKED, strict=True):
+            torch.testing.assert_close(made.flatten(), torch.tensor(expected), atol=1e-6, rtol=1e-5)
+
+
+def test_an_lstm_whose_class_has_a_packed_form_too_runs():
+    expected = [0.04263876751065254, -0.004530959762632847, 0.00758787477388978]
+    made = torch.jit.load(DATA / "lstm.pt")(STEPS)[1, 0]
+    torch.testing.assert_close(made, torch.tensor(expected), atol=1e-6, rtol=1e-5)
+
+
 def test_a_trace_of_pytorch_runs():
     loaded = torch.jit.load(DATA / "traced.pt")
     weight, bias = (loaded.state_dict()[f"0.{name}"] for name in ("weight", "bias"))

@@ -169,6 +169,45 @@ def _autograd_backward(
 _table["autograd.grad"], _table["autograd.backward"] = _autograd_grad, _autograd_backward
 
 
+# --- recurrent layers over packed sequences ---
+
+
+def _packed_lstm(
+    data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.lstm(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+
+
+_table["packed_lstm"] = _packed_lstm
+
+
+def _packed(name):
+    fn = getattr(torch, name)
+
+    def packed(
+        data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional
+    ) -> tuple[Tensor, Tensor]:
+        return fn(data, batch_sizes, hx, params, has_biases, num_layers, dropout, train, bidirectional)
+
+    _table[f"packed_{name}"] = packed
+
+
+for _name in ("gru", "rnn_tanh", "rnn_relu"):
+    _packed(_name)
+
+
+@_defines
+def _pack_padded_sequence(input, lengths, batch_first) -> tuple[Tensor, Tensor]:
+    packed = torch.nn.utils.rnn.pack_padded_sequence(input, lengths, batch_first)
+    return packed.data, packed.batch_sizes
+
+
+@_defines
+def _pad_packed_sequence(data, batch_sizes, batch_first, padding_value, total_length) -> tuple[Tensor, Tensor]:
+    packed = torch.nn.utils.rnn.PackedSequence(data, batch_sizes)
+    return torch.nn.utils.rnn.pad_packed_sequence(packed, batch_first, padding_value, total_length)
+
+
 # --- generators of random numbers ---
 
 

@@ -146,6 +146,9 @@ class TextEmitter(Emitter):
             if args and isinstance(args[0], ir.Value) and args[0].type().kind() == "GeneratorType":
                 return self.python_operator(operator.name, operators.operator(operator.name), args, kwargs)
             python = _PYTHON.get(operator.name)
+            if python is not None and len(args) > 3 and self.type_of(args[3]).kind() == "ListType":
+                packed = operators.operator(f"packed_{operator.name}")  # (data, batch_sizes, hx, params, ...)
+                return self.python_operator(operator.name, packed, args, kwargs)
             if python is not None:
                 return self.inline(python(), args, kwargs)
             kwargs = {name: item for name, item in kwargs.items() if not (name in _IGNORED and self._is_absent(item))}
@@ -232,6 +235,9 @@ _PYTHON = {
 }  # fmt: skip
 
 
+_NUMBER_OF_TENSOR = {"IntType": "Int", "FloatType": "Float", "BoolType": "Bool"}
+
+
 def _form(word):
     """A special form by its place in the tables of library.py."""
     marker = Form(word)
@@ -249,6 +255,8 @@ def _form(word):
             return emitter.uninitialized(wanted)
         annotated = word == "annotate"
         value = emitter.value(emitter.typed(node.args[1], wanted) if annotated else emitter.visit(node.args[1]))
+        if annotated and value.type() == types.TENSOR and wanted.kind() in _NUMBER_OF_TENSOR:
+            return emitter.op(_NUMBER_OF_TENSOR[wanted.kind()], value)
         if types.is_none(value.type()) and types.is_none(wanted):
             return Static(None)
         return value if value.type() == wanted else emitter.node("prim::unchecked_cast", [value], [wanted]).output()
