@@ -46,8 +46,12 @@ PyObject* add_operator_function(PyObject*, PyObject* args) {
   })
 }
 
-// The function of one registration as an operator that does nothing but call it.
+constexpr const char* kBoxed = "torch.boxed";
+void drop_boxed(PyObject* capsule) { delete static_cast<Boxed*>(PyCapsule_GetPointer(capsule, kBoxed)); }
+
+// The function of one registration as an operator that does nothing but call it, or a capsule for _operator_of_boxed.
 PyObject* kernel_of(const Registration& r) {
+  if (r.boxed) return PyCapsule_New(new Boxed(r.boxed), kBoxed, drop_boxed);
   if (!r.function) return Py_NewRef(Py_None);
   const Row& row = add_row(r.space + "::" + r.op + r.signature, kForeign,
                            [f = r.function](const Row&, DispatchKey, const Value* v, Result& result) {
@@ -70,16 +74,27 @@ PyObject* take(PyObject*, PyObject*){
                    return list.release();
                  })}
 
+// _operator_of_boxed(capsule, schema)
+PyObject* operator_of_boxed(PyObject*, PyObject* args) {
+  PyObject* capsule;
+  const char* schema;
+  if (!PyArg_ParseTuple(args, "Os", &capsule, &schema)) return nullptr;
+  auto* boxed = static_cast<Boxed*>(PyCapsule_GetPointer(capsule, kBoxed));
+  if (!boxed) return nullptr;
+  TORCH_PY_TRY(nullptr, return add_operator_of(&add_row(schema, Attr().hidden(), *boxed));)
+}
+
 PyMethodDef functions[] = {
-  {"_add_operator", add_operator_function, METH_VARARGS,
-   "_add_operator(schema, function)\n--\n\nA new operator, which asks ``function(key, *arguments)`` at each dispatch "
-   "key of "
-   "a call, from the highest one down, until its answer is not NotImplemented."},
-  {"_take_registrations", take, METH_NOARGS,
-   "_take_registrations()\n--\n\nWhat C++ registered since the last time: (namespace, operator, schema, key, "
-   "function, file, line)."},
-  {}
-};
+    {"_operator_of_boxed", operator_of_boxed, METH_VARARGS,
+     "_operator_of_boxed(capsule, schema)\n--\n\nA boxed function of C++ as an operator of that schema."},
+    {"_add_operator", add_operator_function, METH_VARARGS,
+     "_add_operator(schema, function)\n--\n\nA new operator, which asks ``function(key, *arguments)`` at each dispatch "
+     "key of "
+     "a call, from the highest one down, until its answer is not NotImplemented."},
+    {"_take_registrations", take, METH_NOARGS,
+     "_take_registrations()\n--\n\nWhat C++ registered since the last time: (namespace, operator, schema, key, "
+     "function, file, line)."},
+    {}};
 
 }  // namespace
 

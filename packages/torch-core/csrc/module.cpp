@@ -24,7 +24,7 @@ int execute(PyObject* module) {
   bool ok = add_errors(module) && add_objects(module) && add_storage(module) && add_tensor_type(module) &&
             add_overrides(module) && add_operators(module) && bind_number_slots() && add_generator(module) &&
             add_constructors(module) && add_buffer_functions(module) && add_runtime(module) && add_ranges(module) &&
-            add_registered(module) && add_dispatch(module) && add_library(module);
+            add_registered(module) && add_dispatch(module) && add_library(module) && add_stable(module);
   ok = ok && PyModule_AddIntConstant(module, "interface", TORCH_CORE_INTERFACE) == 0 &&
        PyModule_AddIntConstant(module, "features", feature_number()) == 0;
   return ok ? 0 : -1;

@@ -128,6 +128,7 @@ bool add_runtime(PyObject* module);
 bool add_ranges(PyObject* module);      // ranges.cpp
 bool add_registered(PyObject* module);  // registered.cpp
 bool add_library(PyObject* module);     // library.cpp
+bool add_stable(PyObject* module);      // stable_values.cpp
 
 // Lets other Python threads run while C++ works on something big.
 class ReleaseGil {

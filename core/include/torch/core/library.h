@@ -35,6 +35,7 @@ struct Registration {
   std::string key;        // "CPU", "CompositeImplicitAutograd", ...; empty: no function
   std::string signature;  // of the function, as a schema
   std::function<void(const Value* arguments, Result& result)> function;
+  Boxed boxed;  // in its place, one of the signature that the operator's schema says
   const char* file = "";
   int line = 0;
 };

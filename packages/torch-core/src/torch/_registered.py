@@ -27,11 +27,15 @@ LOCK = threading.RLock()
 #: names that programs give to devices, and those of the keys
 DEVICE_KEYS = {"cpu": "CPU", "cuda": "CUDA", "meta": "Meta", "xpu": "XPU", "mps": "MPS", "hpu": "HPU"}
 FOR_ALL = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional", "CompositeImplicitAutograd")
-KEYS = {*DEVICE_KEYS.values(), *FOR_ALL, "Autograd", *(f"Autograd{key}" for key in DEVICE_KEYS.values()), "PrivateUse1"}
+KEYS = {
+    *DEVICE_KEYS.values(),
+    *FOR_ALL,
+    "Autograd",
+    *(f"{layer}{key}" for layer in ("Autograd", "Autocast") for key in DEVICE_KEYS.values()),
+    "PrivateUse1",
+}
 KEYS |= {
     "ADInplaceOrView",
-    "AutocastCPU",
-    "AutocastCUDA",
     "BackendSelect",
     "Functionalize",
     "SparseCPU",
@@ -257,14 +261,15 @@ def pull():
     """Take over what C++ programs registered by TORCH_LIBRARY since the last time; RuntimeError names the lines of what is
     wrong, and the rest is there."""
     wrong = []
-    for namespace, name, schema, key, function, file, line in _C._take_registrations():
+    # Definitions first: a boxed function has the signature that its operator's schema says.
+    for namespace, name, schema, key, function, file, line in sorted(_C._take_registrations(), key=lambda r: not r[2]):
         where = f" (registered at {file}:{line})"
         try:
             if schema:
                 define(namespace, schema)
             if function is not None:
                 qualified = f"{namespace}::{name}"
-                known = find(qualified)
+                known = operator = find(qualified)
                 known = vars(known) if known is not None else WAITING.get(qualified, {})
                 if key not in KEYS:
                     raise RuntimeError(
@@ -272,11 +277,23 @@ def pull():
                     )
                 if key in known.get("kernels", {}):
                     raise RuntimeError(f"there is already a function registered for {qualified} and key {key}")
+                if type(function).__name__ == "PyCapsule":
+                    function = _of_boxed(function, qualified, operator)
                 note(qualified, kernels={key: function})
         except RuntimeError as error:
             wrong.append(f"{error}{where}")
     if wrong:
         raise RuntimeError("\n".join(wrong))
+
+
+def _of_boxed(capsule, qualified, operator):
+    text = operator and operator._schema.as_row(operator.namespace)
+    if text is None:
+        why = (
+            "its schema has types that C++ functions are not given" if operator else "there is no operator of that name"
+        )
+        raise RuntimeError(f"a function was registered for {qualified}, but {why}")
+    return _C._operator_of_boxed(capsule, text)
 
 
 def split(qualified):

@@ -170,7 +170,8 @@ class Schema:
                 parts.append("*")
                 star = True
             parts.append(f"{word} {a.name}")
-        results = [_word(r, r.alias_info) for r in self.returns]
+        # Of several results a row does not say which argument each of them is.
+        results = [_word(r, r.alias_info if len(self.returns) == 1 else None) for r in self.returns]
         one_kind = len(results) < 2 or all(r == "Tensor" for r in results)
         if None in results or "str" in results or not one_kind or len(self.arguments) > 16 or len(results) > 6:
             return None

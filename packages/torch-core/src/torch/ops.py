@@ -235,18 +235,19 @@ COLLECTIVES = {"c10d", "_c10d_functional", "_c10d_functional_autograd", "c10d_fu
 
 
 def load_library(path):
-    """Loads a shared library, whose own code may add operators (TORCH_LIBRARY). Raises OSError when it, or a library that it
-    needs, is not there: a library built against PyTorch's C++ needs libtorch, which is not ours.
+    """Loads a shared library, whose own code may add operators (TORCH_LIBRARY, or PyTorch's stable ABI). Raises OSError when
+    it, or a library that it needs, is not there, or when it uses PyTorch's C++ classes, which are not ours.
 
     >>> torch.ops.load_library("/nowhere/lib.so")
     Traceback (most recent call last):
     OSError: torch.ops.load_library: /nowhere/lib.so: cannot open shared object file: No such file or directory
     """
-    import ctypes
     import os
 
+    from ._stable import load
+
     try:
-        ctypes.CDLL(os.fspath(path))
+        load(os.fspath(path))
     except OSError as error:
         raise OSError(f"torch.ops.load_library: {error}") from None
     loaded_libraries.add(os.path.realpath(path))

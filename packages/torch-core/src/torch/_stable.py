@@ -1,0 +1,207 @@
+"""Extensions that were compiled for PyTorch's stable ABI: the libraries that they ask the loader for, and the operators of
+torch that they call by name.
+
+Such an extension (torchvision and torchaudio are two) uses C functions only. The library that has them here is loaded with
+the first extension, under the names of PyTorch's own: ``lib/stable``. An extension that uses PyTorch's C++ classes as well
+cannot be loaded, and is refused by the loader, which names a symbol.
+"""
+
+import ctypes
+import functools
+import pathlib
+import re
+import threading
+
+from . import _C
+from ._schemas import Schema
+
+FOLDER = pathlib.Path(__file__).parent / "lib" / "stable"
+#: what names of missing libraries begin with when an extension asks for PyTorch's
+OURS = re.compile(r"\b(libtorch|libc10|libcudart)[\w.]*\.so")
+
+_opened = []  # keeps the libraries
+_lock = threading.Lock()
+
+#: The operators that extensions may call, with the order of arguments that they count on: those of torch/csrc/stable/ops.h,
+#: and what else the extensions that we have met call.
+_FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+_FORMATTED = f"{_FACTORY}, MemoryFormat? memory_format=None"
+SCHEMAS = (
+    "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "amax(Tensor self, int[1] dim=0, bool keepdim=False) -> Tensor",
+    "bmm(Tensor self, Tensor mat2) -> Tensor",
+    "cat(Tensor[] tensors, int dim=0) -> Tensor",
+    "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+    "contiguous(Tensor self, *, MemoryFormat memory_format=contiguous_format) -> Tensor",
+    "copy_(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+    "cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+    "div.Tensor(Tensor self, Tensor other) -> Tensor",
+    f"empty.memory_format(int[] size, *, {_FORMATTED}) -> Tensor",
+    f"empty_like(Tensor self, *, {_FORMATTED}) -> Tensor",
+    "exp(Tensor self) -> Tensor",
+    "expand(Tensor self, int[] size, *, bool implicit=False) -> Tensor",
+    "fill_.Scalar(Tensor self, Scalar value) -> Tensor",
+    "flatten.using_ints(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor",
+    "flip(Tensor self, int[] dims) -> Tensor",
+    f"from_file(str filename, bool? shared=None, int? size=0, *, {_FACTORY}) -> Tensor",
+    f"full(int[] size, Scalar fill_value, *, {_FACTORY}) -> Tensor",
+    "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    "index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    "log(Tensor self) -> Tensor",
+    "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    "masked_select(Tensor self, Tensor mask) -> Tensor",
+    "matmul(Tensor self, Tensor other) -> Tensor",
+    "mm(Tensor self, Tensor mat2) -> Tensor",
+    "mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
+    "mul.Tensor(Tensor self, Tensor other) -> Tensor",
+    "narrow(Tensor self, int dim, int start, int length) -> Tensor",
+    f"new_empty(Tensor self, int[] size, *, {_FACTORY}) -> Tensor",
+    f"new_full(Tensor self, int[] size, Scalar fill_value, *, {_FACTORY}) -> Tensor",
+    f"new_ones(Tensor self, int[] size, *, {_FACTORY}) -> Tensor",
+    f"new_zeros(Tensor self, int[] size, *, {_FACTORY}) -> Tensor",
+    "nonzero(Tensor self) -> Tensor",
+    f"ones(int[] size, *, {_FACTORY}) -> Tensor",
+    f"ones_like(Tensor self, *, {_FORMATTED}) -> Tensor",
+    "pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor",
+    "permute(Tensor self, int[] dims) -> Tensor",
+    "reshape(Tensor self, int[] shape) -> Tensor",
+    "select.int(Tensor self, int dim, int index) -> Tensor",
+    "sigmoid(Tensor self) -> Tensor",
+    "slice.Tensor(Tensor self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
+    "softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+    "sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor, Tensor)",
+    "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor, Tensor)",
+    "squeeze.dim(Tensor self, int dim) -> Tensor",
+    "stack(Tensor[] tensors, int dim=0) -> Tensor",
+    "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+    "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
+    "sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
+    f"to.dtype_layout(Tensor self, *, {_FACTORY}, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor",
+    "transpose.int(Tensor self, int dim0, int dim1) -> Tensor",
+    "unsqueeze(Tensor self, int dim) -> Tensor",
+    "view(Tensor self, int[] size) -> Tensor",
+    "view.dtype(Tensor self, ScalarType dtype) -> Tensor",
+    "zero_(Tensor self) -> Tensor",
+    f"zeros(int[] size, *, {_FACTORY}) -> Tensor",
+    f"zeros_like(Tensor self, *, {_FORMATTED}) -> Tensor",
+)
+
+
+def load(path):
+    """Load an extension, and PyTorch's libraries as we have them for it if it asks for those; OSError is the loader's."""
+    try:
+        ctypes.CDLL(path)
+    except OSError as error:
+        if not OURS.search(str(error)):
+            raise
+        with _lock:
+            if not _opened:
+                _open()
+        ctypes.CDLL(path)
+
+
+def _open():
+    for name in (
+        "libtorch_cpu.so",
+        "libtorch.so",
+        "libtorch_python.so",
+        "libc10.so",
+        "libtorch_cuda.so",
+        "libc10_cuda.so",
+    ):
+        _opened.append(ctypes.CDLL(str(FOLDER / name)))
+    for version in (12, 13):
+        _opened.append(_cuda_runtime(version))
+    _C._stable_serve(_call)
+
+
+def _cuda_runtime(version):
+    """The runtime of the system or of NVIDIA's wheels; where there is none, a library that says so when it is called."""
+    name = f"libcudart.so.{version}"
+    wheels = pathlib.Path(__file__).parents[1] / "nvidia"
+    for candidate in (name, *map(str, wheels.glob(f"*/lib/{name}")), str(FOLDER / name)):
+        try:
+            return ctypes.CDLL(candidate)
+        except OSError:
+            continue
+    raise OSError(f"{FOLDER / name}: cannot open shared object file: the installation of torch-core is not whole")
+
+
+@functools.cache
+def _schemas():
+    return {schema.full_name: schema for schema in map(Schema.parse, SCHEMAS)}
+
+
+def _schema(name, overload):
+    full = f"{name}.{overload}" if overload else name
+    if (schema := _schemas().get(full)) is None:
+        raise NotImplementedError(
+            f"aten::{full}: an extension called it, and its order of arguments is not in torch/_stable.py"
+        )
+    return schema
+
+
+def _call(qualified, overload, address):
+    """Run an operator for an extension: arguments are taken from the stack at the address, results put there."""
+    namespace, _, name = qualified.partition("::")
+    if namespace == "torch":
+        _OWN[name](address)
+        return
+    if namespace == "aten":
+        operator, schema = _operator(name), _schema(name, overload)
+    else:
+        from . import ops
+
+        operator = getattr(getattr(getattr(ops, namespace), name), overload or "default")
+        schema = operator._schema
+    stack = (ctypes.c_uint64 * max(len(schema.arguments), len(schema.returns), 1)).from_address(address)
+    given = {a.name: _C._stable_take(_kind(a.type), stack[i]) for i, a in enumerate(schema.arguments)}
+    given = {k: v for k, v in given.items() if v is not None and k not in ("layout", "pin_memory")}
+    by_position = [given.pop(a.name) for a in _leading(schema, given)]
+    result = operator(*by_position, **given)
+    results = result if len(schema.returns) > 1 else (result,)
+    for i, (kind, value) in enumerate(zip(schema.returns, results, strict=False)):
+        stack[i] = _C._stable_give(_kind(kind), value)
+
+
+def _leading(schema, given):
+    """The arguments that go by position: up to the first that is None."""
+    found = []
+    for argument in schema.arguments:
+        if argument.kwarg_only or argument.name not in given:
+            break
+        found.append(argument)
+    return found
+
+
+@functools.cache
+def _operator(name):
+    import torch
+
+    for place in (torch, torch.Tensor):
+        if (found := getattr(place, name, None)) is not None:
+            return found
+    return getattr(torch.ops.aten, name)
+
+
+def _kind(text):
+    """A schema's type without the marks of aliases: ``Tensor(a!)`` is a Tensor; sizes are ints."""
+    return re.sub(r"\(.*?\)", "", text).replace("SymInt", "int")
+
+
+def _warn(address):
+    import warnings
+
+    stack = (ctypes.c_uint64 * 1).from_address(address)
+    warnings.warn(_C._stable_take("str", stack[0]), stacklevel=2)
+
+
+def _requires_grad(address):
+    stack = (ctypes.c_uint64 * 2).from_address(address)
+    tensor = _C._stable_take("Tensor", stack[0])
+    stack[0] = _C._stable_give("Tensor", tensor.requires_grad_(bool(stack[1] & 0xFF)))
+
+
+_OWN = {"warn": _warn, "requires_grad_": _requires_grad}
