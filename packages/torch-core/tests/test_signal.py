@@ -63,5 +63,6 @@ def test_wrong_shapes_of_windows_are_refused():
 
 def test_the_length_may_be_an_integer_tensor():
     assert windows.hann(torch.tensor(5)).equal(windows.hann(5))
+    assert windows.hann(torch.tensor(1.0)).tolist() == [1] and windows.hann(0.0).tolist() == []
     with pytest.raises(TypeError, match=r"hann: the window length M must be an int, got Tensor \(tensor\(5\.\)\)"):
         windows.hann(torch.tensor(5.0))

@@ -102,3 +102,26 @@ def test_one_hot_with_known_classes_needs_no_values():
     assert F.one_hot(numbers.to("meta"), 3).shape == (2, 2, 3)
     with pytest.raises(RuntimeError, match="must be smaller than num_classes: 2 >= 2"):
         F.one_hot(numbers, 2)
+
+
+def test_distances_ask_a_class_of_tensors_as_one_function():
+    asked = []
+
+    class Asking(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            asked.append(func)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x, y = torch.rand(2, 3), torch.rand(2, 3)
+    F = torch.nn.functional
+    for function, given, more in (
+        (F.pairwise_distance, (x, y), (1.0, 1e-6, True)), (F.cosine_similarity, (x, y), (0, 1e-8)), (F.normalize, (x,), (1.0, 0)),
+    ):  # fmt: skip
+        for place in range(len(given)):
+            asked.clear()
+            mixed = [t.as_subclass(Asking) if i == place else t for i, t in enumerate(given)]
+            result = function(*mixed, *more)
+            assert asked == [function] and type(result) is Asking
+            asked.clear()
+            assert torch.equal(result.as_subclass(torch.Tensor), function(*given, *more))

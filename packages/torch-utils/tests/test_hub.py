@@ -6,7 +6,9 @@ import io
 import json
 import os
 import socket
+import sys
 import threading
+import types
 import zipfile
 from urllib.parse import parse_qs, urlparse
 
@@ -272,3 +274,15 @@ def test_names_that_other_libraries_import_are_there(monkeypatch):
     assert callable(download_url_to_file)
     monkeypatch.setenv("TORCH_HOME", "/somewhere")
     assert _get_torch_home() == "/somewhere"
+
+
+def test_libraries_find_tqdm_where_it_is_installed(monkeypatch):
+    kept = types.ModuleType("tqdm")
+    kept.tqdm = object()
+    monkeypatch.setitem(sys.modules, "tqdm", kept)
+    assert torch.hub.tqdm is kept.tqdm
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    with pytest.raises(ImportError, match="cannot import name 'tqdm'"):
+        from torch.hub import tqdm  # noqa: F401
+    with pytest.raises(AttributeError, match="torch.hub.tqdm is that of the distribution tqdm: pip install tqdm"):
+        torch.hub.tqdm

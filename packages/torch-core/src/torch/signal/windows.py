@@ -33,6 +33,8 @@ def _window(name, formula, M, sym, dtype=None, layout=None, device=None, require
     try:
         M = operator.index(M)
     except TypeError:
+        if isinstance(M, (float, _C.Tensor)) and M in (0, 1):
+            return _window(name, formula, int(M), sym, dtype, layout, device, requires_grad)
         raise TypeError(f"{name}: the window length M must be an int, got {type(M).__name__} ({M!r})") from None
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")

@@ -350,3 +350,13 @@ def _ask(base: Path, owner: str, name: str, trust, call: str) -> None:
     if not trusted:
         with open(known, "a") as file:
             file.write(entry + "\n")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "tqdm":  # libraries take it from here
+        try:
+            from tqdm import tqdm
+        except ImportError:
+            raise AttributeError("torch.hub.tqdm is that of the distribution tqdm: pip install tqdm") from None
+        return tqdm
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
