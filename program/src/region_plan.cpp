@@ -4,6 +4,7 @@
 
 #include "blocks.h"
 #include "boxing.h"
+#include "flat.h"
 #include "grouping.h"
 #include "rows.h"
 
@@ -96,6 +97,7 @@ RegionPlan::RegionPlan(const RegionText& text, const Cell* const* inputs, Cell* 
   if (std::none_of(cells.begin(), cells.end(), is_elsewhere)) {
     Rows::find(*this, cells);
     Blocks::find(*this, cells);
+    Flat::find(*this, cells);
   }
   find_drops();
 }

@@ -9,6 +9,7 @@
 namespace torch::program {
 
 class Blocks;
+class Flat;
 class Rows;
 
 class RegionPlan {
@@ -25,6 +26,7 @@ class RegionPlan {
  private:
   friend class Grouping;
   friend class Blocks;
+  friend class Flat;
   friend class Rows;
   class Registers;
   // A group of calls over tiles or as a chain, or a call, or several of both for some rows after the other (rows.h,
@@ -45,6 +47,9 @@ class RegionPlan {
     // The same as a walk over rows, where the step is a group; a group of it, where it is a call.
     std::unique_ptr<Tiles> by_rows;
     std::shared_ptr<Step> as_group;
+    // Of a flat group (flat.h): how many elements, and where each operand begins, in bytes from its tensor.
+    int64_t flat = 0;
+    std::vector<int64_t> distances;
   };
   Step single(int call, const std::vector<Cell>& cells) const;
   void find_drops();

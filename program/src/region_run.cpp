@@ -17,10 +17,11 @@ bool is_as_planned(const Tensor& t, const Geometry& made, int64_t rows) {
 }  // namespace
 
 bool RegionPlan::run_call(const Step& s, Registers& registers, int64_t rows) {
-  torch::Value values[kMaxParameters];
   Result result;
   const RowCall& call = *s.row;
-  std::memcpy(static_cast<void*>(values), call.ready, sizeof(torch::Value) * call.row->schema.count);
+  const size_t bytes = sizeof(torch::Value) * call.row->schema.count;
+  auto* values = static_cast<torch::Value*>(__builtin_alloca(bytes));
+  std::memcpy(static_cast<void*>(values), call.ready, bytes);
   for (const RowCall::Fill& f : call.fills) {
     values[f.parameter].tensor = registers[f.from];
     if (!registers[f.from]) return false;
@@ -60,12 +61,17 @@ bool RegionPlan::run_step(const Step& s, Registers& registers, int64_t rows) {
     operands[k++] = registers[s.out[i]];
   }
   for (int v : s.in) operands[k++] = registers[v];
-  if (s.chain)
+  if (s.flat) {
+    char* data[kMaxOperands];
+    for (size_t i = 0; i < k; ++i) data[i] = static_cast<char*>(operands[i]->data()) + s.distances[i];
+    s.tiles->run(data, s.flat);
+  } else if (s.chain) {
     s.chain->run(operands);
-  else if (s.tiles->columns())
+  } else if (s.tiles->columns()) {
     s.tiles->run_rows(operands);
-  else
+  } else {
     iterate(s.tiles->kernel(), operands);
+  }
   return true;
 }
 

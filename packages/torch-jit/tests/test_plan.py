@@ -437,6 +437,37 @@ def test_arguments_are_checked():
         _native.plan(3)
 
 
+def test_parts_of_one_row_that_only_groups_read_are_no_calls():
+    def f(x, w):
+        a, b, c = torch.mm(x, w).chunk(3, 1)
+        c = c.view(4, 1).view(1, 4)
+        return torch.sigmoid(a) * b.tanh() + c
+
+    plan = check(f, torch.randn(40)[3:8].view(1, 5), torch.randn(5, 12))
+    assert [line.split()[1] for line in plan.describe().splitlines() if line.startswith("  call")] == ["mm"]
+    x, w = torch.randn(3, 5), torch.randn(5, 12)  # of three rows the parts have holes between them
+    plan = check(lambda x, w: torch.mm(x, w).chunk(3, 1)[0] * 2 + 1, x, w)
+    assert "call   chunk" in plan.describe()
+
+
+def test_parts_that_are_results_or_that_calls_read_are_made():
+    x, w = torch.randn(1, 8), torch.randn(4, 4)
+    for f in (
+        lambda x, w: (x.chunk(2, 1)[0] * 2 + 1, x.chunk(2, 1)[1]),
+        lambda x, w: (torch.mm(x.view(1, 8).chunk(2, 1)[0], w) * 2 + 1,),
+    ):
+        assert "call   chunk" in check(f, x, w).describe()
+
+
+def test_a_part_that_begins_where_a_tensor_says_is_looked_up_in_each_call():
+    x, start = torch.randn(1, 8), torch.tensor(0)
+    f = lambda x: torch.narrow(x, 1, start, 4) * 2 + 1
+    plan = plan_of(f, x)
+    for at in (0, 3, 4):
+        start.fill_(at)
+        assert same(f(x), plan(x))
+
+
 def test_a_list_that_is_unpacked_at_once_is_within_a_region():
     def f(x):
         a, b, c = x.chunk(3, 1)
