@@ -81,7 +81,7 @@ PyObject* operator_of_boxed(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "Os", &capsule, &schema)) return nullptr;
   auto* boxed = static_cast<Boxed*>(PyCapsule_GetPointer(capsule, kBoxed));
   if (!boxed) return nullptr;
-  TORCH_PY_TRY(nullptr, return add_operator_of(&add_row(schema, Attr().hidden(), *boxed));)
+  TORCH_PY_TRY(nullptr, return add_operator_of(&add_row(schema, kForeign, *boxed));)
 }
 
 PyMethodDef functions[] = {
