@@ -5,10 +5,11 @@ namespace torch::program {
 
 namespace {
 
-// Whether `now` is `then` with further arguments at its end, all of which have defaults.
+// Whether `now` takes what `then` took: the same arguments, by place or by name, and at the end others that have
+// defaults.
 bool extends(const Signature& now, const Signature& then) {
   if (now.overload != then.overload && !now.row) return false;
-  if (now.arguments.size() <= then.arguments.size() || now.results.size() != then.results.size()) return false;
+  if (now.arguments.size() < then.arguments.size() || now.results.size() != then.results.size()) return false;
   for (size_t i = 0; i < now.arguments.size(); ++i) {
     const Argument& a = now.arguments[i];
     if (i >= then.arguments.size()) {
@@ -29,7 +30,7 @@ void Operators::add(const std::string& kind, const std::string& schema) {
   const auto& candidates = signatures(kind);
   for (const Signature* f : candidates)
     if (f->text == schema) return void(known_[kind].push_back({*f, f, true}));
-  Signature then = parse_signature(schema);
+  Signature then = parse_row_signature(schema);
   for (const Signature* f : candidates)
     if (extends(*f, then)) return void(known_[kind].push_back({std::move(then), f, false}));
   std::string text = "operator " + kind + " was saved with the schema\n  " + schema + "\n";

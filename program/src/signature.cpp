@@ -95,6 +95,14 @@ Argument argument_of(const Schema& s, const Parameter& p) {
   return a;
 }
 
+void take_schema(Signature& f, const Schema& s) {
+  for (int i = 0; i < s.count; ++i) {
+    f.arguments.push_back(argument_of(s, s.params[i]));
+    f.has_effects |= s.params[i].written;
+  }
+  for (int i = 0; i < s.result_count; ++i) f.results.push_back(argument_of(s, s.results[i]));
+}
+
 Signature of_row(const Row& row) {
   const Schema& s = row.schema;
   Signature f;
@@ -102,11 +110,7 @@ Signature of_row(const Row& row) {
   f.text = f.kind.starts_with("aten::") ? "aten::" + std::string(s.text) : std::string(s.text);
   f.row = &row;
   f.is_random = row.attr.is_random;
-  for (int i = 0; i < s.count; ++i) {
-    f.arguments.push_back(argument_of(s, s.params[i]));
-    f.has_effects |= s.params[i].written;
-  }
-  for (int i = 0; i < s.result_count; ++i) f.results.push_back(argument_of(s, s.results[i]));
+  take_schema(f, s);
   return f;
 }
 
@@ -226,6 +230,19 @@ Signature parse_signature(const std::string& text) {
     f.results.push_back(argument(false));
   }
   for (const Argument& a : f.arguments) f.has_effects |= a.written;
+  return f;
+}
+
+Signature parse_row_signature(const std::string& text) {
+  const size_t at = text.starts_with("aten::") ? 6 : 0;
+  Signature f;
+  try {
+    take_schema(f, parse_schema(text.c_str() + at));
+  } catch (const char*) {  // of a primitive
+    return parse_signature(text);
+  }
+  f.text = text;
+  f.kind = text.substr(0, text.find_first_of(".("));
   return f;
 }
 

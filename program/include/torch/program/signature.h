@@ -45,6 +45,8 @@ TORCH_PROGRAM_API const std::vector<const Signature*>& signatures(const std::str
 TORCH_PROGRAM_API std::vector<const Signature*> all_signatures();
 // "aten::pop(t[](a!) self, int idx=-1) -> t"
 TORCH_PROGRAM_API Signature parse_signature(const std::string& text);
+// The same of the schema of a row, in the words that rows have for types.
+TORCH_PROGRAM_API Signature parse_row_signature(const std::string& text);
 
 // Adds a primitive to the table, for who extends it. The text as above.
 TORCH_PROGRAM_API void add_primitive(const char* text, Primitive f, bool has_effects = false);
