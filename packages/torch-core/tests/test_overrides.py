@@ -333,3 +333,20 @@ def test_an_override_that_changes_its_arguments_changes_those_of_the_caller_and_
     assert torch.add(x, plain).as_subclass(torch.Tensor).tolist() == [2.0, 2.0]
     assert x.as_subclass(torch.Tensor).tolist()[0] >= 1.0 and plain.tolist() == [1.0, 1.0]
     assert type(plain + plain) is torch.Tensor
+
+
+def test_a_class_that_answers_operators_gets_their_results_as_they_are():
+    class Answers(torch.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return func(*(a.plain if isinstance(a, cls) else a for a in args), **(kwargs or {}))
+
+    class Both(Answers):
+        __torch_function__ = Log.__torch_function__
+
+    x = torch.Tensor._make_wrapper_subclass(Answers, (2,))
+    x.plain = torch.ones(2)
+    assert type(x * 2) is torch.Tensor and (x * 2).tolist() == [2, 2]
+    assert Answers.__torch_function__ is torch._C._disabled_torch_function_impl
+    assert not overrides.has_torch_function((x,))
+    assert Both.__torch_function__ is not Answers.__torch_function__ and type(Plain(2) * 2) is Plain

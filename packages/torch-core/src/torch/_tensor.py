@@ -597,6 +597,14 @@ def _torch_function(cls, func, types, args=(), kwargs=None):
     return _of_subclass(cls, func, types, args, kwargs)
 
 
+def _init_subclass(cls, **kwargs):
+    """A class that answers operators gets what they give as it is, unless it brings a ``__torch_function__`` too."""
+    super(Tensor, cls).__init_subclass__(**kwargs)
+    is_default = getattr(cls.__torch_function__, "__func__", None) is _torch_function
+    if is_default and cls.__torch_dispatch__ is not _C._disabled_torch_dispatch_impl:
+        cls.__torch_function__ = _C._disabled_torch_function_impl
+
+
 def _make_wrapper_subclass(cls, size, *args, **kwargs):
     """A tensor of a class with ``__torch_dispatch__`` that has no memory; see torch._dispatch."""
     from ._dispatch import make_wrapper_subclass
@@ -636,6 +644,7 @@ def complete(cls):
         if hasattr(cls, name) or name in ("real", "imag"):
             setattr(cls, name, property(_C._operator(name), doc=_C._operator(name)._text))
     cls.__torch_function__ = classmethod(_torch_function)
+    cls.__init_subclass__ = classmethod(_init_subclass)
     cls.__torch_dispatch__ = _C._disabled_torch_dispatch_impl
     cls._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)
     cls.volatile = _Volatile()
