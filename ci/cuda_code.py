@@ -2,12 +2,13 @@
 
 python ci/cuda_code.py                      # compile what the table below names, for sm_90, and hold it to the table
 python ci/cuda_code.py copy.cu --every      # figures of all kernels of a file
-python ci/cuda_code.py --table              # the table of docs/cuda.md
+python ci/cuda_code.py --table              # the tables of docs/cuda.md
 
 nvcc compiles each file to machine code. Registers and spills are those of ptxas; nvdisasm (pip install
 nvidia-cuda-nvdisasm) shows instructions. Of a loop over packets of 16 bytes the instructions are counted, and with them the
 share of the memory's speed that a multiprocessor can ask for: a warp has 32 lanes, each of four schedulers issues an
-instruction per clock, special functions take eight clocks of one, and float64 two.
+instruction per clock, special functions take eight clocks of one, and float64 two. Of products and attention, the loop with the
+greatest share of multiply-adds is counted: its instructions, and what a lane loads from shared memory.
 """
 
 import argparse
@@ -35,6 +36,22 @@ LISTED = [
         for name in ("neg", "relu", "exp", "log", "tanh", "sigmoid", "erf", "sqrt")
     ),
 ]
+#: Kernels that multiply: file, a pattern of the name, and the most instructions for one that multiplies.
+PRODUCTS = [
+    ("product.cu", r"multiply_tiles<MatrixProblem<float> >", 1.25),
+    ("product.cu", r"multiply_tiles<MatrixProblem<double> >", 1.4),
+    ("product.cu", r"multiply_half_tiles<MatrixProblem<Float16> >", 70),
+    *(
+        ("attention.cu", rf"{kernel}<float, 64>", 1.25)
+        for kernel in ("forward", "backward_of_rows", "backward_of_columns")
+    ),
+    *(
+        ("attention.cu", rf"{kernel}<Float16, 64>", most)
+        for kernel, most in (("forward", 55), ("backward_of_rows", 35), ("backward_of_columns", 37))
+    ),
+]
+#: Floating-point operations of a warp: by an instruction of its lanes, and by one on tensor cores (16 by 8 by 16).
+FLOPS = {"FFMA": 64, "DFMA": 64, "HMMA": 4096}
 MOST_REGISTERS = 40
 LEAST_SHARE = 0.85
 #: What nvcc is given beside the architecture; as CMakeLists.txt of the package has it.
@@ -55,6 +72,10 @@ class Kernel:
     loads: int = 0  # of 16 bytes, in the loop
     stores: int = 0
     clocks: float = 0  # that a scheduler spends on an iteration of a warp
+    products: int = 0  # in the loop that multiplies: instructions that do,
+    instructions: int = 0  # all,
+    shared: int = 0  # bytes that a lane loads from shared memory,
+    flops: int = 0  # and what a warp computes
 
     def share(self, device: str) -> float:
         """Of the memory's speed, by what the loop moves and the clocks it takes."""
@@ -101,6 +122,7 @@ def compiled(file: str, architecture: str, folder: Path) -> list[Kernel]:
     for (mangled, stores, loads, registers), name in zip(entries, names.stdout.splitlines(), strict=True):
         kernel = Kernel(file, shortened(name), int(registers), int(stores) + int(loads))
         count(kernel, bodies.get(mangled, []))
+        count_products(kernel, bodies.get(mangled, []))
         found.append(kernel)
     return found
 
@@ -151,6 +173,21 @@ def count(kernel: Kernel, body: list[str]) -> None:
     kernel.clocks = max(len(words), 8 * special, 2 * double)
 
 
+def count_products(kernel: Kernel, body: list[str]) -> None:
+    """The loop that multiplies: the one with the greatest share of instructions that do."""
+    best = 0.0
+    for loop in loops(body):
+        words = [re.sub(r"^@!?U?P\w+\s+", "", line).split()[0] for line in loop]
+        kind = next((k for k in ("HMMA", "DFMA", "FFMA") if any(w.startswith(k) for w in words)), None)
+        products = sum(word.startswith(kind) for word in words) if kind else 0
+        if products / len(words) <= best:
+            continue
+        best = products / len(words)
+        kernel.products, kernel.instructions, kernel.flops = products, len(words), products * FLOPS[kind]
+        loads = [word for word in words if word.startswith("LDS")]
+        kernel.shared = sum(16 if ".128" in load else 8 if ".64" in load else 4 for load in loads)
+
+
 def complaints(kernel: Kernel, packets: int) -> list[str]:
     """What a listed kernel should not be."""
     wrong = []
@@ -173,7 +210,7 @@ def main() -> None:
     parser.add_argument("--every", action="store_true", help="show all kernels, not only listed ones")
     parser.add_argument("--table", action="store_true", help="as a table of Markdown")
     options = parser.parse_args()
-    files = options.files or sorted({file for file, *_ in LISTED})
+    files = options.files or sorted({file for file, *_ in (*LISTED, *PRODUCTS)})
     with ThreadPoolExecutor(2) as pool:
         kernels = [
             k for ks in pool.map(lambda f: compiled(f, options.arch, ROOT / "build" / "cuda-code"), files) for k in ks
@@ -188,7 +225,27 @@ def main() -> None:
         for kernel in matching:
             shown.append(kernel)
             wrong += [f"{file}: {kernel.name}: {text}" for text in complaints(kernel, packets)]
+    multiplying = []
+    for file, pattern, most in PRODUCTS:
+        if file not in files:
+            continue
+        matching = [k for k in kernels if k.file == file and re.fullmatch(pattern, k.name)]
+        if not matching:
+            wrong.append(f"{file}: no kernel is called {pattern}")
+        for kernel in matching:
+            multiplying.append(kernel)
+            ratio = kernel.instructions / kernel.products if kernel.products else float("inf")
+            if ratio > most:
+                wrong.append(f"{file}: {kernel.name}: {ratio:.2f} instructions for one that multiplies, at most {most}")
     if options.table:
+        print(
+            "| kernel | multiply | instructions | a 1000 FLOP (least) | shared bytes a FLOP |\n| --- | --- | --- | --- | --- |"
+        )
+        for k in multiplying:
+            each, least = (1000 * n / k.flops for n in (k.instructions, k.products))
+            print(
+                f"| {k.name} | {k.products} | {k.instructions} | {each:.2f} ({least:.2f}) | {32 * k.shared / k.flops:.2f} |"
+            )
         print(
             "| kernel | registers | 16-byte loads, stores | instructions of a packet | H100 | H200 |\n| --- | --- | --- | --- | --- | --- |"
         )

@@ -8,10 +8,30 @@ namespace cuda_host {
 
 void Requests::touch(const std::string& kernel, uint32_t warp, uint32_t lane, const void* p, size_t bytes, bool store,
                      bool shared, const void* line) {
+  const auto at = reinterpret_cast<uintptr_t>(p);
+  const uint32_t source = source_of(line);
+  Last& last = last_[{warp, lane}];
+  if (last.place && last.end == at && last.source == source && last.store == store && last.shared == shared &&
+      last.line != line) {
+    Access& access = last.place->requests[last.time][last.index];
+    if (access.at / 16 == (at + bytes - 1) / 16) {
+      access.bytes += uint32_t(bytes);
+      last.end += bytes;
+      last.line = line;
+      return;
+    }
+  }
   Place& place = open_[{Line{kernel, line, store, shared}, warp}];
   const uint32_t time = place.times[lane]++;
   if (time >= place.requests.size()) place.requests.resize(time + 1);
-  place.requests[time].push_back({reinterpret_cast<uintptr_t>(p), lane, uint32_t(bytes)});
+  place.requests[time].push_back({at, lane, uint32_t(bytes)});
+  last = {&place, time, uint32_t(place.requests[time].size() - 1), source, at + bytes, line, store, shared};
+}
+
+uint32_t Requests::source_of(const void* line) {
+  const auto [found, is_new] = source_of_.try_emplace(line, 0);
+  if (is_new) found->second = sources_.try_emplace(line_of(line), uint32_t(sources_.size())).first->second;
+  return found->second;
 }
 
 void Requests::count(const std::vector<Access>& request, bool shared, Sum& sum) {
@@ -42,6 +62,7 @@ void Requests::end_block() {
   for (const auto& [key, place] : open_)
     for (const auto& request : place.requests) count(request, key.first.shared, kernels_[key.first]);
   open_.clear();
+  last_.clear();
 }
 
 std::vector<Traffic> Requests::all() const {

@@ -2,7 +2,9 @@
 // memory as many sectors of 32 bytes as it touches, and shared memory as many passes as its busiest bank has words.
 //
 // Lanes run one after the other here, so that the n-th access of each lane at a line counts as one request: as on a
-// GPU, where lanes that do the same go together.
+// GPU, where lanes that do the same go together. What goes on where the lane's last access ended, by another
+// instruction for the same line of source and within the same 16 bytes, belongs to that: a C++ compiler takes what is
+// loaded at once to pieces.
 #pragma once
 #include <array>
 #include <map>
@@ -20,7 +22,7 @@ class Requests {
              bool shared, const void* line);
   void end_block();
   std::vector<Traffic> all() const;
-  void clear() { kernels_.clear(), open_.clear(); }
+  void clear() { kernels_.clear(), open_.clear(), last_.clear(); }
 
  private:
   struct Access {
@@ -40,10 +42,21 @@ class Requests {
   struct Sum {
     int64_t requests = 0, parts = 0, least = 0;
   };
+  struct Last {  // of a lane
+    Place* place = nullptr;
+    uint32_t time = 0, index = 0, source = 0;
+    uintptr_t end = 0;
+    const void* line = nullptr;
+    bool store = false, shared = false;
+  };
+  uint32_t source_of(const void* line);
   static void count(const std::vector<Access>& request, bool shared, Sum&);
 
   std::map<std::pair<Line, uint32_t>, Place> open_;
   std::map<Line, Sum> kernels_;
+  std::map<std::pair<uint32_t, uint32_t>, Last> last_;  // by warp and lane
+  std::map<const void*, uint32_t> source_of_;
+  std::map<std::string, uint32_t> sources_;
 };
 
 }  // namespace cuda_host
