@@ -333,3 +333,13 @@ def test_wrappers_run_as_written_where_a_whole_graph_is_asked_for():
     result = g(Boxed(torch.ones(2)), torch.ones(2))
     assert type(result) is Boxed and result.inner.tolist() == [3.0, 3.0]
     assert g(torch.ones(2), torch.ones(2)).tolist() == [3.0, 3.0]
+
+
+def test_another_program_is_an_error_where_that_is_asked_for():
+    f = torch.compile(lambda x, text: x + len(text))
+    assert f(torch.ones(1), "a").item() == 2
+    with torch._dynamo.config.patch(error_on_recompile=True):
+        assert f(torch.ones(1), "a").item() == 2
+        with pytest.raises(torch._dynamo.exc.RecompileError, match="Recompiling function .*'ab'"):
+            f(torch.ones(1), "ab")
+    assert f(torch.ones(1), "ab").item() == 3

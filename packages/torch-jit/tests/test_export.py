@@ -409,3 +409,27 @@ def test_operators_of_torch_library_are_calls_of_a_program():
         UserError, match=r"test_export.py:\d+ .*calls export_tests::fill, which writes to its arguments"
     ):
         export(Module(lambda self, x: (fill(x), x)[1]), (torch.ones(2),))
+
+
+class Scaled(torch.nn.Module):
+    def forward(self, x, parts, n=2):
+        return x.sum(0) * parts["a"] * n
+
+
+def test_further_examples_say_which_sizes_may_change():
+    def example(rows, n=2):
+        return (torch.ones(rows, 2), {"a": torch.ones(2)}), {"n": n}
+
+    more = torch.export.AdditionalInputs()
+    more.add(*example(4))
+    more.add(*example(6))
+    args, kwargs = example(3)
+    assert more.dynamic_shapes(Scaled(), args, kwargs)["x"] == {0: torch.export.Dim.DYNAMIC}
+    program = torch.export.export(Scaled(), args, kwargs, dynamic_shapes=more)
+    args, kwargs = example(9)
+    assert program.module()(*args, **kwargs).tolist() == [18, 18]
+    more.add(*example(4, n=3))
+    with pytest.raises(ValueError, match="an example has 3 where the first one has 2"):
+        more.dynamic_shapes(Scaled(), *example(3))
+    with pytest.raises(TypeError, match="expected a tuple and a dict, got list"):
+        more.add([torch.ones(1)])

@@ -275,3 +275,13 @@ def test_arguments_are_written_by_name_and_operators_as_python_has_them():
     assert torch.equal(gm(torch.ones(2, 3)), torch.full((2, 1), 3.0))
     gm = NormalizeOperators(fx.symbolic_trace(lambda x, y: torch.sub(torch.div(x, y), y, alpha=2))).transform()
     assert [n.target for n in gm.graph.nodes if n.op == "call_function"] == [operator.truediv, torch.sub]
+
+
+def test_functions_of_operator_stay_by_place_where_others_get_names():
+    graph = torch.fx.symbolic_trace(lambda x: torch.nn.functional.relu(x + 1))
+    normal = NormalizeArgs(graph).transform()
+    assert [sorted(node.kwargs) for node in normal.graph.nodes if node.op == "call_function"] == [
+        [],
+        ["inplace", "input"],
+    ]
+    assert torch.equal(normal(torch.ones(2)), torch.full((2,), 2.0))

@@ -106,6 +106,11 @@ class Compiled:
         if len(self.programs) >= _limit():
             return self._too_many(args, kwargs)
         if self.programs:
+            if config.error_on_recompile:
+                raise exc.RecompileError(
+                    f"Recompiling function {_name(self.function)}: {self.programs[0].guards.why(args, kwargs)} "
+                    "(torch._dynamo.config.error_on_recompile)"
+                )
             utils.note_recompile(self.function, self.programs, args, kwargs)
         self.captures += 1
         observer = Observer()

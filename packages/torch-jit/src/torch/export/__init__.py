@@ -19,14 +19,14 @@ from typing import Any
 import torch
 
 from ._build import Builder
-from ._dims import Dim, ShapesCollection, dims, located
+from ._dims import AdditionalInputs, Dim, ShapesCollection, dims, located
 from ._errors import UserError, UserErrorType
 from ._observe import observe
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature, default_decompositions
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature
 
 __all__ = [
-    "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection", "UserError",
+    "AdditionalInputs", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection", "UserError",
     "UserErrorType", "default_decompositions", "dims", "export", "load", "register_dataclass", "save",
 ]  # fmt: skip
 

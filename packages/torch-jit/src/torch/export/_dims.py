@@ -159,11 +159,52 @@ class ShapesCollection:
         return found
 
 
+class AdditionalInputs:
+    """Further examples of a program's inputs, for ``dynamic_shapes``: sizes in which they differ from the first may change.
+
+    >>> more = torch.export.AdditionalInputs()
+    >>> more.add((torch.ones(4, 2),))
+    >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes=more)
+    >>> program.module()(torch.ones(7, 2)).shape
+    torch.Size([7, 1])
+    """
+
+    def __init__(self) -> None:
+        self._examples: list[tuple[tuple, dict]] = []
+
+    def add(self, args: tuple, kwargs: dict | None = None) -> None:
+        """Add an example. TypeError for arguments that are no tuple, or by name that are no dict."""
+        if not isinstance(args, tuple) or not isinstance(kwargs, (dict, type(None))):
+            raise TypeError(
+                f"AdditionalInputs: expected a tuple and a dict, got {type(args).__name__} and {type(kwargs).__name__}"
+            )
+        self._examples.append((args, kwargs or {}))
+
+    def dynamic_shapes(self, m: Any, args: tuple, kwargs: dict | None = None) -> Any:
+        """What ``export`` takes. ValueError for an example of another nesting, or whose other values differ."""
+        first = _by_name(m, args, kwargs or {})
+        leaves, spec = pytree.tree_flatten(first)
+        differing: list[set[int]] = [set() for _ in leaves]
+        for more_args, more_kwargs in self._examples:
+            others, other_spec = pytree.tree_flatten(_by_name(m, more_args, more_kwargs))
+            if other_spec != spec:
+                raise ValueError(f"AdditionalInputs: an example has the structure {other_spec}, the first one {spec}")
+            for leaf, other, dims_ in zip(leaves, others, differing, strict=True):
+                if not isinstance(leaf, torch.Tensor):
+                    if leaf != other:
+                        raise ValueError(f"AdditionalInputs: an example has {other!r} where the first one has {leaf!r}")
+                elif other.dim() != leaf.dim():
+                    raise ValueError(f"AdditionalInputs: an example has {other.dim()} dims, the first one {leaf.dim()}")
+                else:
+                    dims_.update(i for i in range(leaf.dim()) if leaf.shape[i] != other.shape[i])
+        return spec.unflatten([dict.fromkeys(sorted(dims_), Dim.DYNAMIC) or None for dims_ in differing])
+
+
 def located(function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any) -> dict[int, dict[int, Any]]:
     """For each leaf of (args, kwargs) that has dims that may change: dim -> Dim, or a hint."""
     if dynamic_shapes is None:
         return {}
-    if isinstance(dynamic_shapes, ShapesCollection):
+    if isinstance(dynamic_shapes, (AdditionalInputs, ShapesCollection)):
         dynamic_shapes = dynamic_shapes.dynamic_shapes(function, args, kwargs)
     named = _by_name(function, args, kwargs)
     if isinstance(dynamic_shapes, dict):

@@ -44,7 +44,9 @@ class NormalizeArgs(Transformer):
         """The call, by names."""
         if not callable(target):
             raise AssertionError(f"NormalizeArgs: {target!r} cannot be called")
-        found = normalize_function(target, args, kwargs, arg_types, kwarg_types, self.normalize_to_only_use_kwargs)
+        takes_places = getattr(target, "__module__", "") == "_operator"  # functions of operator take no names
+        by_name = self.normalize_to_only_use_kwargs
+        found = None if takes_places else normalize_function(target, args, kwargs, arg_types, kwarg_types, by_name)
         return super().call_function(target, *(found or (args, kwargs)))
 
     def call_module(self, target: Any, args: tuple, kwargs: dict) -> Any:
