@@ -143,11 +143,13 @@ static int start = [] {
   check(aoti_torch_library_init_impl("stable_test", "CPU", "source.cpp", 1, &impl));
   check(torch_library_impl(impl, "scaled", scaled, 0));
   check(torch_library_impl(impl, "halves", halves, 0));
+  check(torch_library_impl(impl, "later", halves, 0));
   check(aoti_torch_delete_library_object(impl));
   check(aoti_torch_library_init_impl("stable_test", "CompositeExplicitAutograd", "source.cpp", 2, &impl));
   check(torch_library_impl(impl, "zeros", zeros, 0));
   check(torch_library_impl(impl, "unknown", unknown, 0));
   check(torch_library_impl(impl, "version", version, 0));
+  check(torch_library_impl(impl, "versions", version, 0));
   check(aoti_torch_delete_library_object(impl));
   check(aoti_torch_library_init_def("stable_test", "source.cpp", 3, &def));
   check(aoti_torch_library_def(def, "scaled(Tensor x, float by, SymInt[] dims, bool negative, str? text=None) -> Tensor"));
@@ -155,6 +157,7 @@ static int start = [] {
   check(aoti_torch_library_def(def, "zeros(SymInt n) -> Tensor"));
   check(aoti_torch_library_def(def, "unknown(Tensor x) -> Tensor"));
   check(aoti_torch_library_def(def, "version() -> int"));
+  check(aoti_torch_library_def(def, "versions() -> (int, int)"));
   check(aoti_torch_delete_library_object(def));
   return 0;
 }();
@@ -203,6 +206,11 @@ def test_an_extension_of_the_stable_abi_runs(operators):
     assert operators.version() == 2 << 8 | int(torch.__version__.split(".")[1])
 
 
+def test_a_function_waits_for_its_operator_to_be_defined(operators):
+    torch.library.define(f"{SPACE}::later", "(Tensor x) -> (Tensor, Tensor)")
+    assert [t.tolist() for t in operators.later(torch.arange(3))] == [[0], [1, 2]]
+
+
 def test_an_extension_calls_operators_by_name_and_warns(operators):
     with pytest.warns(UserWarning, match="zeros are made"):
         z = operators.zeros(3)
@@ -222,6 +230,11 @@ def test_errors_of_an_extension_and_of_what_it_calls_are_python_errors(operators
         operators.halves(3)
     with pytest.raises(NotImplementedError, match="'meta'"):
         operators.halves(torch.ones(2, device="meta"))
+
+
+def test_a_function_whose_results_have_no_place_here_is_refused_when_it_is_called(operators):
+    with pytest.raises(NotImplementedError, match=r"stable_test::versions.*\(int, int\)"):
+        operators.versions()
 
 
 def test_no_tensor_is_left_behind(operators):

@@ -85,6 +85,33 @@ void call(const char* name, const char* overload, Bits* stack) {
   stable::call_by_name(name, overload, stack);
 }
 
+// T? of a number that stands for a type, and where there is none.
+Bits optional(const int32_t* code) { return code ? std::bit_cast<Bits>(new Bits(uint32_t(*code))) : 0; }
+Bits list(const int64_t* items, int64_t count) {
+  auto made = std::make_unique<List>();
+  made->items.assign(items, items + count);
+  return std::bit_cast<Bits>(made.release());
+}
+Bits device_or_none(const int32_t* type, int32_t index) {
+  return type ? std::bit_cast<Bits>(new Bits(Bits(uint32_t(*type)) << 32 | uint32_t(index))) : 0;
+}
+// full, new_empty, new_zeros: the options stand behind `leading` arguments.
+int32_t make(const char* name, std::initializer_list<Bits> leading, const int32_t* dtype, const int32_t* layout,
+             const int32_t* device, int32_t device_index, const int32_t* pinned, Tensor** out) noexcept {
+  return guarded([&] {
+    std::vector<Bits> stack(leading);
+    for (Bits b : {optional(dtype), optional(layout), device_or_none(device, device_index), optional(pinned)})
+      stack.push_back(b);
+    call(name, "", stack.data());
+    *out = std::bit_cast<Tensor*>(stack[0]);
+  });
+}
+
+template <class T>
+int32_t item(const Tensor& t, T* out) noexcept {
+  return guarded([&] { *out = t.item().to<T>(); });
+}
+
 int32_t no_cuda(const char* function) noexcept {
   return guarded([&] {
     throw_error(
@@ -272,10 +299,81 @@ API int32_t torch_from_blob(void* data, int64_t dims, const int64_t* sizes, cons
   });
 }
 
+API int32_t aoti_torch_create_tensor_from_blob(void* data, int64_t dims, const int64_t* sizes, const int64_t* strides,
+                                               int64_t offset, int32_t dtype, int32_t device_type, int32_t device_index,
+                                               Tensor** out) {
+  return torch_from_blob(data, dims, sizes, strides, offset, dtype, device_type, device_index, out, 0, nullptr, 0,
+                         nullptr, nullptr);
+}
+API int32_t aoti_torch_create_tensor_from_blob_v2(void* data, int64_t dims, const int64_t* sizes,
+                                                  const int64_t* strides, int64_t offset, int32_t dtype,
+                                                  int32_t device_type, int32_t device_index, Tensor** out,
+                                                  int32_t layout, const uint8_t*, int64_t) {
+  return torch_from_blob(data, dims, sizes, strides, offset, dtype, device_type, device_index, out, layout, nullptr, 0,
+                         nullptr, nullptr);
+}
+API int32_t aoti_torch__reinterpret_tensor(Tensor* self, int64_t dims, const int64_t* sizes, const int64_t* strides,
+                                           int64_t offset, Tensor** out) {
+  return guarded([&] {
+    *out =
+        give(torch::as_strided(*self, {sizes, size_t(dims)}, {strides, size_t(dims)}, self->storage_offset() + offset));
+  });
+}
+
+// --- numbers ---
+
+#define ITEM(name, type) \
+  API int32_t aoti_torch_item_##name(Tensor* t, type* out) { return item(*t, out); }
+ITEM(float32, float)
+ITEM(float64, double)
+ITEM(int8, int8_t)
+ITEM(int16, int16_t)
+ITEM(int32, int32_t)
+ITEM(int64, int64_t)
+ITEM(uint8, uint8_t)
+ITEM(uint16, uint16_t)
+ITEM(uint32, uint32_t)
+ITEM(uint64, uint64_t)
+ITEM(bool, bool)
+#undef ITEM
+API bool aoti_torch_grad_mode_is_enabled() {
+  Bits stack[] = {0};
+  guarded([&] { call("torch::is_grad_enabled", "", stack); });
+  return stack[0] != 0;
+}
+API void aoti_torch_grad_mode_set_enabled(bool enabled) {
+  Bits stack[] = {enabled};
+  guarded([&] { call("torch::set_grad_enabled", "", stack); });
+}
+
 // --- a few operators, by name ---
 
 API int32_t aoti_torch_aten_amax(Tensor* self, const int64_t* dims, int64_t count, int32_t keepdim, Tensor** out) {
   return guarded([&] { *out = give(torch::amax(*self, IntArrayRef(dims, size_t(count)), keepdim != 0)); });
+}
+API int32_t aoti_torch_aten_full(const int64_t* size, int64_t dims, double value, int32_t* dtype, int32_t* layout,
+                                 int32_t* device, int32_t device_index, int32_t* pinned, Tensor** out) {
+  return make("aten::full", {list(size, dims), std::bit_cast<Bits>(value)}, dtype, layout, device, device_index, pinned,
+              out);
+}
+API int32_t aoti_torch_aten_new_empty(Tensor* self, const int64_t* size, int64_t dims, int32_t* dtype, int32_t* layout,
+                                      int32_t* device, int32_t device_index, int32_t* pinned, Tensor** out) {
+  return make("aten::new_empty", {std::bit_cast<Bits>(give(*self)), list(size, dims)}, dtype, layout, device,
+              device_index, pinned, out);
+}
+API int32_t aoti_torch_aten_new_zeros(Tensor* self, const int64_t* size, int64_t dims, int32_t* dtype, int32_t* layout,
+                                      int32_t* device, int32_t device_index, int32_t* pinned, Tensor** out) {
+  return make("aten::new_zeros", {std::bit_cast<Bits>(give(*self)), list(size, dims)}, dtype, layout, device,
+              device_index, pinned, out);
+}
+API int32_t aoti_torch_aten_pad(Tensor* self, const int64_t* pad, int64_t count, const char* mode, double* value,
+                                Tensor** out) {
+  return guarded([&] {
+    Bits stack[] = {std::bit_cast<Bits>(give(*self)), list(pad, count), std::bit_cast<Bits>(new std::string(mode)),
+                    value ? std::bit_cast<Bits>(new Bits(std::bit_cast<Bits>(*value))) : 0};
+    call("aten::pad", "", stack);
+    *out = std::bit_cast<Tensor*>(stack[0]);
+  });
 }
 API int32_t aoti_torch_aten_narrow(Tensor* self, int64_t dim, int64_t start, int64_t length, Tensor** out) {
   return guarded([&] { *out = give(torch::narrow(*self, dim, start, length)); });

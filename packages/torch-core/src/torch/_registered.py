@@ -247,7 +247,10 @@ def define(namespace, text, tags=()):
         operator = operators[schema.full_name] = Operator(namespace, schema, tags)
         for name, value in WAITING.pop(operator.name(), {}).items():
             current = getattr(operator, name)
-            current.update(value) if isinstance(current, dict) else setattr(operator, name, value)
+            if not isinstance(current, dict):
+                setattr(operator, name, value)
+            else:
+                current.update({key: _of_schema(item, operator) for key, item in value.items()})
     return operator
 
 
@@ -261,8 +264,7 @@ def pull():
     """Take over what C++ programs registered by TORCH_LIBRARY since the last time; RuntimeError names the lines of what is
     wrong, and the rest is there."""
     wrong = []
-    # Definitions first: a boxed function has the signature that its operator's schema says.
-    for namespace, name, schema, key, function, file, line in sorted(_C._take_registrations(), key=lambda r: not r[2]):
+    for namespace, name, schema, key, function, file, line in _C._take_registrations():
         where = f" (registered at {file}:{line})"
         try:
             if schema:
@@ -277,8 +279,8 @@ def pull():
                     )
                 if key in known.get("kernels", {}):
                     raise RuntimeError(f"there is already a function registered for {qualified} and key {key}")
-                if type(function).__name__ == "PyCapsule":
-                    function = _of_boxed(function, qualified, operator)
+                if operator is not None:
+                    function = _of_schema(function, operator)
                 note(qualified, kernels={key: function})
         except RuntimeError as error:
             wrong.append(f"{error}{where}")
@@ -286,14 +288,20 @@ def pull():
         raise RuntimeError("\n".join(wrong))
 
 
-def _of_boxed(capsule, qualified, operator):
-    text = operator and operator._schema.as_row(operator.namespace)
-    if text is None:
-        why = (
-            "its schema has types that C++ functions are not given" if operator else "there is no operator of that name"
+def _of_schema(function, operator):
+    """A boxed function of C++, which comes as a capsule, with the signature of its operator; others as they are."""
+    if type(function).__name__ != "PyCapsule":
+        return function
+    if (text := operator._schema.as_row(operator.namespace)) is not None:
+        return _C._operator_of_boxed(function, text)
+
+    def refuse(*args, **kwargs):
+        raise NotImplementedError(
+            f"{operator.name()}: its function of C++ cannot be called, since its schema has types or results that such "
+            f"functions are not given here: {operator._schema}"
         )
-        raise RuntimeError(f"a function was registered for {qualified}, but {why}")
-    return _C._operator_of_boxed(capsule, text)
+
+    return refuse
 
 
 def split(qualified):

@@ -28,7 +28,14 @@ _FACTORY = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bo
 _FORMATTED = f"{_FACTORY}, MemoryFormat? memory_format=None"
 SCHEMAS = (
     "add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+    "all(Tensor self) -> Tensor",
+    "all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor",
     "amax(Tensor self, int[1] dim=0, bool keepdim=False) -> Tensor",
+    "bitwise_and.Scalar(Tensor self, Scalar other) -> Tensor",
+    "bitwise_and.Tensor(Tensor self, Tensor other) -> Tensor",
+    "bitwise_left_shift.Tensor(Tensor self, Tensor other) -> Tensor",
+    "bitwise_or.Tensor(Tensor self, Tensor other) -> Tensor",
+    "bitwise_right_shift.Tensor(Tensor self, Tensor other) -> Tensor",
     "bmm(Tensor self, Tensor mat2) -> Tensor",
     "cat(Tensor[] tensors, int dim=0) -> Tensor",
     "clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
@@ -38,19 +45,27 @@ SCHEMAS = (
     "div.Tensor(Tensor self, Tensor other) -> Tensor",
     f"empty.memory_format(int[] size, *, {_FORMATTED}) -> Tensor",
     f"empty_like(Tensor self, *, {_FORMATTED}) -> Tensor",
+    f"empty_strided(int[] size, int[] stride, *, {_FACTORY}) -> Tensor",
+    "eq.Tensor(Tensor self, Tensor other) -> Tensor",
+    "equal(Tensor self, Tensor other) -> bool",
     "exp(Tensor self) -> Tensor",
     "expand(Tensor self, int[] size, *, bool implicit=False) -> Tensor",
     "fill_.Scalar(Tensor self, Scalar value) -> Tensor",
     "flatten.using_ints(Tensor self, int start_dim=0, int end_dim=-1) -> Tensor",
     "flip(Tensor self, int[] dims) -> Tensor",
+    "floor_divide(Tensor self, Tensor other) -> Tensor",
     f"from_file(str filename, bool? shared=None, int? size=0, *, {_FACTORY}) -> Tensor",
     f"full(int[] size, Scalar fill_value, *, {_FACTORY}) -> Tensor",
     "gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor",
+    "ge.Tensor(Tensor self, Tensor other) -> Tensor",
+    "gt.Tensor(Tensor self, Tensor other) -> Tensor",
     "index_select(Tensor self, int dim, Tensor index) -> Tensor",
+    "is_pinned(Tensor self, Device? device=None) -> bool",
     "log(Tensor self) -> Tensor",
     "log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
     "masked_select(Tensor self, Tensor mask) -> Tensor",
     "matmul(Tensor self, Tensor other) -> Tensor",
+    "median(Tensor self) -> Tensor",
     "mm(Tensor self, Tensor mat2) -> Tensor",
     "mm.out(Tensor self, Tensor mat2, *, Tensor(a!) out) -> Tensor(a!)",
     "mul.Tensor(Tensor self, Tensor other) -> Tensor",
@@ -64,7 +79,11 @@ SCHEMAS = (
     f"ones_like(Tensor self, *, {_FORMATTED}) -> Tensor",
     "pad(Tensor self, int[] pad, str mode='constant', float? value=None) -> Tensor",
     "permute(Tensor self, int[] dims) -> Tensor",
+    "remainder.Tensor(Tensor self, Tensor other) -> Tensor",
+    "repeat_interleave.self_int(Tensor self, int repeats, int? dim=None, *, int? output_size=None) -> Tensor",
     "reshape(Tensor self, int[] shape) -> Tensor",
+    "roll(Tensor self, int[1] shifts, int[1] dims=[]) -> Tensor",
+    "rot90(Tensor self, int k=1, int[] dims=[0,1]) -> Tensor",
     "select.int(Tensor self, int dim, int index) -> Tensor",
     "sigmoid(Tensor self) -> Tensor",
     "slice.Tensor(Tensor self, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor",
@@ -76,8 +95,8 @@ SCHEMAS = (
     "sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
     "sum(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-    "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     "sum.IntList_out(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None, Tensor(a!) out) -> Tensor(a!)",
+    "sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
     f"to.dtype_layout(Tensor self, *, {_FACTORY}, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor",
     "transpose.int(Tensor self, int dim0, int dim1) -> Tensor",
     "unsqueeze(Tensor self, int dim) -> Tensor",
@@ -204,4 +223,21 @@ def _requires_grad(address):
     stack[0] = _C._stable_give("Tensor", tensor.requires_grad_(bool(stack[1] & 0xFF)))
 
 
-_OWN = {"warn": _warn, "requires_grad_": _requires_grad}
+def _set_grad_enabled(address):
+    from ._parts import need
+
+    need("autograd").set_grad_enabled(bool(ctypes.c_uint64.from_address(address).value & 0xFF))
+
+
+def _is_grad_enabled(address):
+    from ._parts import need
+
+    ctypes.c_uint64.from_address(address).value = need("autograd").is_grad_enabled()
+
+
+_OWN = {
+    "warn": _warn,
+    "requires_grad_": _requires_grad,
+    "is_grad_enabled": _is_grad_enabled,
+    "set_grad_enabled": _set_grad_enabled,
+}
