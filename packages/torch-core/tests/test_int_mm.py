@@ -29,3 +29,38 @@ def test_floats_times_int8_have_a_scale_for_each_row(dtype):
         torch._weight_int8pack_mm(x, w.float(), s)
     with pytest.raises(RuntimeError, match=r"shapes \(M, K\), \(N, K\) and \(N,\), got \(5, 8\), \(3, 8\) and \(2,\)"):
         torch._weight_int8pack_mm(x, w, s[:2])
+
+
+@pytest.mark.parametrize("rows", [1, 1500])
+def test_weights_of_more_rows_than_are_floats_at_one_time(rows):
+    columns = 1024
+    x, scale = torch.randn(2, columns), torch.rand(rows)
+    w = torch.randint(-127, 128, (rows, columns), dtype=torch.int8)
+    wanted = (x.double() @ w.double().T * scale.double()).float()
+    torch.testing.assert_close(torch._weight_int8pack_mm(x, w, scale), wanted, rtol=1e-5, atol=1e-2)
+    assert torch._weight_int8pack_mm(x, w[:0], scale[:0]).shape == (2, 0)
+    assert torch._weight_int8pack_mm(x[:, :0], w[:, :0], scale).tolist() == torch.zeros(2, rows).tolist()
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+@pytest.mark.parametrize(("rows", "columns", "group"), [(5, 64, 32), (1, 64, 2), (1100, 1024, 128)])
+def test_floats_times_integers_of_four_bits_have_a_scale_and_a_zero_for_each_group(dtype, rows, columns, group):
+    x, w = torch.randn(3, columns).to(dtype), torch.randint(0, 16, (rows, columns), dtype=torch.int32)
+    groups = torch.randn(columns // group, rows, 2).to(dtype)
+    scale, zero = groups.double().permute(2, 1, 0).repeat_interleave(group, 2)
+    packed = torch._convert_weight_to_int4pack_for_cpu(w, 1)
+    assert packed.dtype is torch.uint8 and packed.shape == (rows, columns // 2)
+    wanted = x.double() @ ((w - 8).double() * scale + zero).T
+    product = torch._weight_int4pack_mm_for_cpu(x, packed, group, groups)
+    assert product.dtype is dtype
+    error = 2e-6 if dtype is torch.float32 else torch.finfo(dtype).eps
+    assert (product.double() - wanted).abs().max() <= error * wanted.abs().max()
+
+
+@pytest.mark.parametrize("group", [0, 3, 24])
+def test_groups_of_four_bits_are_even_and_divide_the_columns(group):
+    packed = torch._convert_weight_to_int4pack_for_cpu(torch.zeros(5, 64, dtype=torch.int32), 1)
+    with pytest.raises(
+        RuntimeError, match=rf"self \(m, 64\), an even qGroupSize that divides 64 .* got \(2, 64\), {group} and"
+    ):
+        torch._weight_int4pack_mm_for_cpu(torch.ones(2, 64), packed, group, torch.ones(2, 5, 2))

@@ -113,7 +113,13 @@ LAZY = {
     ),
     **dict.fromkeys([f"_cast_{t}" for t in ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")], "_compat.casts"),
     "_int_mm": "_operators.native",
-    "_weight_int8pack_mm": "_operators.native",
+    **dict.fromkeys(
+        (
+            "_convert_weight_to_int4pack", "_convert_weight_to_int4pack_for_cpu", "_weight_int4pack_mm", "_weight_int4pack_mm_for_cpu",
+            "_weight_int8pack_mm",
+        ),
+        "_operators.weight_only",
+    ),
     "OutOfMemoryError": "cuda",
     **dict.fromkeys(("autocast", "GradScaler"), "amp"),
     **dict.fromkeys(

@@ -169,36 +169,6 @@ def _convolution(input, weight, bias, stride, padding, dilation, transposed, out
     return torch.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
-def _convert_weight_to_int4pack(self, innerKTiles):
-    """Integers from 0 to 15, of shape (n, k), two to a byte, the first in the low half."""
-    if self.dtype is not _C.int32 or self.dim() != 2 or self.shape[1] % 2:
-        raise RuntimeError(
-            f"_convert_weight_to_int4pack: expected int32 of shape (n, an even k), got {self.dtype} {tuple(self.shape)}"
-        )
-    return ((self[:, 0::2] & 15) | ((self[:, 1::2] & 15) << 4)).to(_C.uint8)
-
-
-def _weight_int4pack_mm(self, mat2, qGroupSize, qScaleAndZeros):
-    """A linear layer whose weight ``_convert_weight_to_int4pack`` packed: an integer q of a group stands for ``(q - 8) * scale + zero``.
-
-    ``qScaleAndZeros`` has shape (k / group, n, 2).
-    """
-    n, k = mat2.shape[0], mat2.shape[1] * 2
-    if (
-        mat2.dtype is not _C.uint8
-        or self.shape[-1] != k
-        or k % qGroupSize
-        or qScaleAndZeros.shape != (k // qGroupSize, n, 2)
-    ):
-        raise RuntimeError(
-            f"_weight_int4pack_mm: expected self (m, {k}) and qScaleAndZeros ({k // max(1, qGroupSize)}, {n}, 2), got {tuple(self.shape)} and "
-            f"{tuple(qScaleAndZeros.shape)}"
-        )
-    q = torch.stack([mat2 & 15, mat2 >> 4], -1).reshape(n, k // qGroupSize, qGroupSize).to(_C.float32) - 8
-    scale, zero = qScaleAndZeros.to(_C.float32).permute(2, 1, 0)[..., None]
-    return (self.to(_C.float32) @ (q * scale + zero).reshape(n, k).t()).to(self.dtype)
-
-
 #: what stands below the functions that users know
 BELOW = SimpleNamespace(
     _assert_async=_assert_true,
@@ -209,10 +179,6 @@ BELOW = SimpleNamespace(
     _grouped_mm=lambda self, mat2, offs=None, bias=None, out_dtype=None: torch.nn.functional.grouped_mm(
         self, mat2, offs=offs, bias=bias, out_dtype=out_dtype
     ),
-    _convert_weight_to_int4pack=_convert_weight_to_int4pack,
-    _convert_weight_to_int4pack_for_cpu=_convert_weight_to_int4pack,
-    _weight_int4pack_mm=_weight_int4pack_mm,
-    _weight_int4pack_mm_for_cpu=_weight_int4pack_mm,
     _is_all_true=lambda self: self.all(),
     _is_any_true=lambda self: self.any(),
     _local_scalar_dense=lambda self: self.item(),

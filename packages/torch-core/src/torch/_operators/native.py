@@ -31,27 +31,6 @@ def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
     return _op("mm")(self.to(_C.int32), mat2.to(_C.int32))
 
 
-def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
-    """``self @ mat2.T * scales``: floats (M, K), int8 values (N, K) with a scale for each row (N,) give (M, N).
-
-    The sums are of float32; RuntimeError for other shapes and dtypes.
-
-    >>> torch._weight_int8pack_mm(torch.ones(1, 2), torch.tensor([[3, 4]], dtype=torch.int8), torch.tensor([0.5]))
-    tensor([[3.5000]])
-    """
-    if self.dtype not in (_C.float32, _C.float16, _C.bfloat16) or mat2.dtype != _C.int8 or scales.dtype != self.dtype:
-        raise RuntimeError(
-            "_weight_int8pack_mm: expected self of float32, float16 or bfloat16, mat2 of int8 and scales of self's dtype, "
-            f"got {self.dtype}, {mat2.dtype} and {scales.dtype}"
-        )
-    shapes = tuple(self.shape), tuple(mat2.shape), tuple(scales.shape)
-    if [len(shape) for shape in shapes] != [2, 2, 1] or shapes[0][1] != shapes[1][1] or shapes[2][0] != shapes[1][0]:
-        raise RuntimeError(
-            "_weight_int8pack_mm: expected shapes (M, K), (N, K) and (N,), got {}, {} and {}".format(*shapes)
-        )
-    return (_op("mm")(self.to(_C.float32), mat2.to(_C.float32).t()) * scales.to(_C.float32)).to(self.dtype)
-
-
 def native_group_norm(
     input: Tensor, weight: Tensor | None, bias: Tensor | None, N: Any, C: Any, HxW: Any, group: Any, eps: float
 ) -> Any:
