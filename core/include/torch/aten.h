@@ -37,6 +37,10 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
     parallel_for(end - begin, grain > 0 ? grain : 1, [&](int64_t from, int64_t to) { f(begin + from, begin + to); });
 }
 
+namespace internal {
+inline constexpr int64_t GRAIN_SIZE = 32768;  // elements that are worth a thread
+}
+
 // A tensor over memory of the caller's: contiguous, or with strides in elements. `deleter` is called with the memory
 // when the last tensor over it is gone.
 inline Tensor from_blob(void* data, IntArrayRef sizes, IntArrayRef strides, std::function<void(void*)> deleter,

@@ -189,6 +189,20 @@ class Library {
   int line_;
 };
 
+// Operators of a namespace in the manner of before TORCH_LIBRARY:
+//   static auto registry = torch::RegisterOperators().op("mine::scaled", &scaled);
+class RegisterOperators {
+ public:
+  template <class F>
+  RegisterOperators& op(const std::string& name_or_schema, F function) {
+    const size_t colons = name_or_schema.find("::");
+    const std::string space = name_or_schema.substr(0, colons == std::string::npos ? 0 : colons);
+    Library(space.c_str(), "", "torch::RegisterOperators", 0)
+        .def(name_or_schema.substr(space.empty() ? 0 : colons + 2), function);
+    return *this;
+  }
+};
+
 namespace detail {
 struct LibraryBlock {
   LibraryBlock(const char* space, const char* key, const char* file, int line, void (*body)(Library&)) {
@@ -207,6 +221,9 @@ struct LibraryBlock {
   static void NAME(::torch::Library& m)
 #define TORCH_LIBRARY_PASTE_(A, B) A##B
 #define TORCH_LIBRARY_NAME_(A, B) TORCH_LIBRARY_PASTE_(A, B)
+#undef TORCH_LIBRARY  // aten.h refuses them by name where this header is absent
+#undef TORCH_LIBRARY_FRAGMENT
+#undef TORCH_LIBRARY_IMPL
 // The operators of a namespace; TORCH_LIBRARY_FRAGMENT: some more of them.
 #define TORCH_LIBRARY(SPACE, m) TORCH_LIBRARY_BLOCK_(SPACE, "", torch_library_of_##SPACE, m)
 #define TORCH_LIBRARY_FRAGMENT(SPACE, m) \

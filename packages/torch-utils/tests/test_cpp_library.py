@@ -45,6 +45,32 @@ TORCH_LIBRARY_IMPL(cpp_lib, Meta, m) { m.impl("scaled", TORCH_FN(scaled_meta)); 
 TORCH_LIBRARY_FRAGMENT(cpp_lib, m) { m.def("more(Tensor x) -> Tensor", [](const torch::Tensor& x) { return x * 10; }); }
 TORCH_LIBRARY_IMPL(cpp_lib, CompositeImplicitAutograd, m) { m.impl("plain", plain); }
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {}
+
+#include <ATen/Parallel.h>
+#include <torch/script.h>
+std::vector<torch::Tensor> places(torch::Tensor x) {
+  using namespace torch::indexing;
+  x = x.clone();
+  x.index_put_({0, Slice(None, None, 2)}, 30);
+  x.index_put_({Slice(1), 1}, torch::ones({2}, x.options()) * 7);
+  x.index_put_({2, 3}, -1.5);
+  x.index_put_({x < 2}, true);
+  torch::Tensor rows = torch::tensor({2, 0});
+  return {x, x.index({"...", 0}), x.index({0, 1}), x.index({rows}), x.index({None, Ellipsis, Slice(1, 3)}), x.index({rows, rows})};
+}
+torch::Tensor doubled(torch::Tensor x) {
+  TORCH_CHECK(x.is_cpu());
+  torch::Tensor out = torch::empty_like(x);
+  at::parallel_for(0, x.numel(), at::internal::GRAIN_SIZE, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out.data_ptr<float>()[i] = 2 * x.data_ptr<float>()[i];
+  });
+  return out;
+}
+torch::Tensor word(torch::Tensor x) { return x.index({"word"}); }
+static auto registry = torch::RegisterOperators()
+                           .op("cpp_lib_of_before::places", &places)
+                           .op("cpp_lib_of_before::doubled(Tensor x) -> Tensor", &doubled)
+                           .op("cpp_lib_of_before::word", [](torch::Tensor x) { return word(x); });
 """
 
 
@@ -63,6 +89,27 @@ def test_operators_are_under_their_namespace(ops):
     assert ops.words("four", True, more=3) == 11 and ops.words("four") == 4
     assert ops.more.default(x).tolist() == [10.0, 10.0]
     assert str(ops.scaled.default._schema) == "scaled(Tensor x, float by=2.0) -> Tensor"
+
+
+def test_operators_may_be_registered_in_the_manner_of_before(ops):
+    before = torch.ops.cpp_lib_of_before
+    assert before.doubled(torch.tensor([1.0, 2.0])).tolist() == [2, 4]
+    assert str(before.doubled.default._schema) == "doubled(Tensor x) -> Tensor"
+
+
+def test_places_in_braces_are_those_of_python(ops):
+    x = torch.arange(12.0).view(3, 4)
+    y = x.clone()
+    y[0, ::2] = 30
+    y[1:, 1] = 7
+    y[2, 3] = -1.5
+    y[y < 2] = True
+    rows = torch.tensor([2, 0])
+    expected = [y, y[..., 0], y[0, 1], y[rows], y[None, ..., 1:3], y[rows, rows]]
+    given = torch.ops.cpp_lib_of_before.places(x)
+    assert all(map(torch.equal, given, expected)) and len(given) == len(expected)
+    with pytest.raises(RuntimeError, match='index: the only text that is a place is "...", got "word"'):
+        torch.ops.cpp_lib_of_before.word(x)
 
 
 def test_a_change_in_place_is_noted(ops):

@@ -1,0 +1,3 @@
+// at::parallel_for, under the name of PyTorch's header.
+#pragma once
+#include "torch/extension.h"
