@@ -3,7 +3,7 @@
 import pytest
 import torch
 from compiling import programs_run  # noqa: F401  (a fixture of every test)
-from torch import nn
+from torch import _pytree, nn
 
 X = torch.tensor([[1.0, -2.0], [3.0, 4.0]])
 net = nn.Linear(2, 2)
@@ -32,7 +32,7 @@ TRANSFORMED = {
 
 
 def leaves(value):
-    return torch.utils._pytree.tree_leaves(value)
+    return _pytree.tree_leaves(value)
 
 
 @pytest.mark.parametrize("name", TRANSFORMED)
@@ -187,8 +187,7 @@ def test_a_graph_module_is_captured_by_its_nodes_and_may_change():
 
 
 def test_a_checkpoint_is_captured_as_what_it_calls():
-    from torch.utils.checkpoint import checkpoint
-
+    checkpoint = pytest.importorskip("torch.utils.checkpoint").checkpoint
     layer = nn.Linear(2, 2)
     compiled = torch.compile(lambda x: checkpoint(layer, x, use_reentrant=False).sum(), fullgraph=True)
     compiled(X).backward()
