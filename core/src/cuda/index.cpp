@@ -17,7 +17,7 @@ std::atomic<bool> deterministic = false;
 constexpr int64_t kMost = (int64_t(1) << 31) - 1;
 
 void launch_all(IndexCall call, Dims& dims, Device device) {
-  dims.simplify();
+  dims.simplify(1);  // rows that an index names are gone through by rows
   TORCH_CHECK_IMPLEMENTED(dims.count <= kDims && dims.numel() <= kMost && !is_stored(call.type), call.op,
                           ": no kernel for this shape or dtype on ", device, "; move the tensors with .to('cpu')");
   call.n = uint32_t(dims.numel());

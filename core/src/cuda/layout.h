@@ -27,12 +27,14 @@ struct Dims {
   }
   void add_number() { std::fill_n(stride[operands++], count, int64_t(0)); }
 
-  // By the first operand's strides, without dims of one element, neighbours that go on where the other ends made one.
-  void simplify() {
+  // By the first operand's strides, or, of dims that it repeats, by those of another one; without dims of one element,
+  // neighbours that go on where the other ends made one.
+  void simplify(int repeated_by = 0) {
+    const auto step = [&](int d) { return std::abs(stride[0][d] ? stride[0][d] : stride[repeated_by][d]); };
     int order[kMaxDims], n = 0;
     for (int d = count - 1; d >= 0; --d)
       if (size[d] != 1) order[n++] = d;
-    std::stable_sort(order, order + n, [&](int a, int b) { return std::abs(stride[0][a]) < std::abs(stride[0][b]); });
+    std::stable_sort(order, order + n, [&](int a, int b) { return step(a) < step(b); });
     const Dims old = *this;
     count = 0;
     for (int i = 0; i < n; ++i) {
