@@ -50,6 +50,9 @@ int32_t torch_new_stable_ivalue(Bits**);
 int32_t torch_delete_stable_ivalue(Bits*);
 int32_t torch_parallel_for(int64_t, int64_t, int64_t, void (*)(int64_t, int64_t, void*), void*);
 void aoti_torch_warn(const char*, const char*, uint32_t, const char*);
+// of libstdc++ 13
+void replace_within(void*, char*, size_t, const char*, size_t, size_t)
+    __asm__("_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEE15_M_replace_coldEPcmPKcmm");
 }
 
 static void check(int32_t failed) {
@@ -137,6 +140,13 @@ static void unknown(Bits* stack, uint64_t, uint64_t) {
 }
 static void version(Bits* stack, uint64_t, uint64_t) { stack[0] = aoti_torch_abi_version() >> 48; }
 
+// spliced() -> bool: "bc" of "abcdef" replaced by "cdef" of the same text
+static void spliced(Bits* stack, uint64_t, uint64_t) {
+  char text[16] = "abcdef";
+  replace_within(nullptr, text + 1, 2, text + 2, 4, 4);
+  stack[0] = strcmp(text, "acdefdef") == 0;
+}
+
 static int start = [] {
   Library *def, *impl;
   // Functions may come before the definitions: initializers have no order.
@@ -149,6 +159,7 @@ static int start = [] {
   check(torch_library_impl(impl, "zeros", zeros, 0));
   check(torch_library_impl(impl, "unknown", unknown, 0));
   check(torch_library_impl(impl, "version", version, 0));
+  check(torch_library_impl(impl, "spliced", spliced, 0));
   check(torch_library_impl(impl, "versions", version, 0));
   check(aoti_torch_delete_library_object(impl));
   check(aoti_torch_library_init_def("stable_test", "source.cpp", 3, &def));
@@ -157,6 +168,7 @@ static int start = [] {
   check(aoti_torch_library_def(def, "zeros(SymInt n) -> Tensor"));
   check(aoti_torch_library_def(def, "unknown(Tensor x) -> Tensor"));
   check(aoti_torch_library_def(def, "version() -> int"));
+  check(aoti_torch_library_def(def, "spliced() -> bool"));
   check(aoti_torch_library_def(def, "versions() -> (int, int)"));
   check(aoti_torch_delete_library_object(def));
   return 0;
@@ -235,6 +247,10 @@ def test_errors_of_an_extension_and_of_what_it_calls_are_python_errors(operators
 def test_a_function_whose_results_have_no_place_here_is_refused_when_it_is_called(operators):
     with pytest.raises(NotImplementedError, match=r"stable_test::versions.*\(int, int\)"):
         operators.versions()
+
+
+def test_a_step_of_a_newer_standard_library_is_lent_as_well(operators):
+    assert operators.spliced() is True
 
 
 def test_no_tensor_is_left_behind(operators):
