@@ -267,3 +267,21 @@ def test_fake_tensors_have_shapes_and_devices_of_their_own():
             x + torch.empty(4, 3)
     real = mode.from_tensor(torch.ones(2, dtype=torch.float64))
     assert type(real * 2) is FakeTensor and real.dtype == torch.float64 and repr(real).startswith("FakeTensor(...")
+
+
+def test_modes_see_the_operator_beneath_softmax():
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    seen = []
+
+    class Seeing(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append((str(func), args[1:], kwargs))
+            return func(*args, **(kwargs or {}))
+
+    x = torch.randn(2, 3)
+    with Seeing():
+        y, z, wide = x.softmax(1), torch.log_softmax(x, 0), x.softmax(0, torch.float64)
+    assert torch.equal(y, x.softmax(1)) and torch.equal(z, x.log_softmax(0)) and wide.dtype == torch.float64
+    assert seen[:2] == [("aten._softmax.default", (1, False), {}), ("aten._log_softmax.default", (0, False), {})]
+    assert seen[2][0] == "aten.softmax.int"

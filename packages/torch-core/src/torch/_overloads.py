@@ -63,7 +63,14 @@ BY_ARGUMENT = {
 
 
 #: schemas of what has no row and is seen by __torch_dispatch__
-COMPOSED = {"_local_scalar_dense": ("_local_scalar_dense(Tensor self) -> Scalar",)}
+COMPOSED = {
+    "_local_scalar_dense": ("_local_scalar_dense(Tensor self) -> Scalar",),
+    "_softmax": ("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",),
+    "_log_softmax": ("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",),
+}
+
+#: rows that PyTorch composes of a conversion and an operator of its own, which is what classes and modes see
+BENEATH = {"softmax": "_softmax", "log_softmax": "_log_softmax"}
 
 #: operators that programs brought, by the text of their row
 IN_ROWS: dict[str, Any] = {}
@@ -224,6 +231,8 @@ def of_call(operator: Any, text: str, values: tuple[Any, ...]) -> tuple[Any, tup
         return registered, schema.positional(arguments), schema.named(arguments)
     row = _row(text)
     args, kwargs = row.split(values)
+    if row.name in BENEATH and not kwargs and len(args) == 2:  # without a dtype
+        return _find(BENEATH[row.name], "default"), (*args, False), kwargs
     return _find(*row.names(args, kwargs)), args, kwargs
 
 
