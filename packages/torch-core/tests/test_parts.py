@@ -93,8 +93,11 @@ def write_metadata(folder, name, *requires, files=()):
     (info / "RECORD").write_text("".join(f"{f},,\n" for f in files))
 
 
-def test_a_strangers_distribution_of_the_same_name_is_recognised(tmp_path):
-    write_metadata(tmp_path, "torch-optim", "numpy", files=["torch_optim/__init__.py"])
+@pytest.mark.parametrize("file", ["torch_optim/__init__.py", "torch_optim/weights.pth"])
+def test_a_strangers_distribution_of_the_same_name_is_recognised(tmp_path, file):
+    write_metadata(tmp_path, "torch-optim", "numpy", files=[file])
+    (tmp_path / file).parent.mkdir()
+    (tmp_path / file).touch()
     code = (
         "import torch\ntry:\n    torch.optim\nexcept AttributeError as e:\n    print(e)\n"
         "from torch import doctor\nprint(*(p for p in doctor.problems() if 'another project' in p), sep='\\n')"

@@ -48,8 +48,9 @@ def is_strangers(dist: str) -> bool:
 
 
 def _is_editable(found) -> bool:
-    # An editable install of ours leaves a .pth file that points to packages/<name>/src.
-    return any(str(f).endswith(".pth") for f in found.files or [])
+    # An editable install of ours leaves a .pth file that points to packages/<name>/src, beside the packages. In a package
+    # of a stranger's such a file holds weights.
+    return any(len(f.parts) == 1 and f.suffix == ".pth" for f in found.files or [])
 
 
 def stranger(dist: str) -> str:
