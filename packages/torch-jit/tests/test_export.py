@@ -433,3 +433,25 @@ def test_further_examples_say_which_sizes_may_change():
         more.dynamic_shapes(Scaled(), *example(3))
     with pytest.raises(TypeError, match="expected a tuple and a dict, got list"):
         more.add([torch.ones(1)])
+
+
+class Distances(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.eye(3))
+
+    def forward(self, x, y):
+        return (
+            F.normalize(x, dim=-1),
+            F.pairwise_distance(x, y),
+            F.cosine_similarity(x, y, dim=1),
+            F.normalize(self.weight),
+        )
+
+
+def test_functions_that_classes_of_tensors_may_answer_are_recorded_as_their_operators():
+    x, y = torch.randn(2, 3), torch.randn(2, 3)
+    model = Distances()
+    program = export(model, (x, y))
+    for made, expected in zip(program.module()(x * 2, y), model(x * 2, y), strict=True):
+        torch.testing.assert_close(made, expected)

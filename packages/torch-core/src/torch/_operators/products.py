@@ -41,6 +41,10 @@ def tensordot(
     """
     if has_torch_function((a, b)):
         return handle_torch_function(tensordot, (a, b), a, b, dims=dims, out=out)
+    return _contracted(a, b, dims, out)
+
+
+def _contracted(a, b, dims=2, out=None):
     if isinstance(dims, Tensor):
         dims = dims.tolist()
     if isinstance(dims, (list, tuple)):
@@ -80,7 +84,15 @@ def einsum(*args: Any) -> Tensor:
         operands = operands[0]
     if has_torch_function(operands):
         return handle_torch_function(einsum, operands, equation, *operands)
+    return _summed(equation, *operands)
+
+
+def _summed(equation, *operands):
     return _row("_einsum")(equation, list(operands))
+
+
+#: for who records: what a function calls that has asked the classes of its arguments
+tensordot._composed, einsum._composed = _contracted, _summed
 
 
 def _letters(labels):

@@ -134,9 +134,9 @@ class Recorder(TorchFunctionMode):
             return self._write(func, name, schema, arguments, args, kwargs)
         return self._read(func, name, schema, arguments, args, kwargs)
 
-    def _within(self, function: Any, *args: Any) -> Any:
+    def _within(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         with self:
-            return function(*args)
+            return function(*args, **kwargs)
 
     def _registered(self, func, args, kwargs):
         """An operator of ``torch.library``: one call, whatever its functions do."""
@@ -153,6 +153,9 @@ class Recorder(TorchFunctionMode):
     def _other(self, func, name, args, kwargs):
         if name == "to":
             return self._to(func, args, kwargs)
+        composed = getattr(func, "_composed", None) or getattr(func, "__wrapped__", None)
+        if composed is not None:  # of operators: F.normalize
+            return self._within(composed, *args, **kwargs)
         result = func(*args, **kwargs)
         if name in _ANSWERS or not any(isinstance(r, torch.Tensor) for r in pytree.tree_leaves(result)):
             return result
