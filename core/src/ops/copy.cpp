@@ -108,7 +108,8 @@ void register_copy() {
   set_composite<op::fill_tensor_>([](const Tensor& self, const Tensor& value) {
     TORCH_CHECK(value.dim() == 0, "fill_ only supports 0-dimension value tensor but got tensor with ", value.dim(),
                 " dimensions");
-    return copy_(self, value, false);
+    const bool is_within = value->storage && value->storage == self->storage;  // x.fill_(x[0])
+    return copy_(self, is_within ? clone(value) : value, false);
   });
   set_native<op::zero_>([](const Tensor& self) { return fill_kernel(self, Scalar(0)); });
   set_composite<op::fill>([](const Tensor& self, const Scalar& value) { return fill_(clone(self), value); });

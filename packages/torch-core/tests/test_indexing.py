@@ -225,3 +225,11 @@ def test_bytes_as_a_mask_are_deprecated():
         assert x[torch.tensor([True, False, True])].tolist() == [7, 7]
         with pytest.raises(UserWarning, match="uint8"):
             x[torch.tensor([1, 0, 1], dtype=torch.uint8)]
+
+
+def test_a_tensor_is_filled_with_one_of_its_own_elements():
+    x = torch.tensor([3.0, 1.0, 2.0])
+    assert x.fill_(x[0]) is x and x.tolist() == [3, 3, 3]
+    y = torch.arange(6).view(2, 3)
+    y[:, 1:].fill_(y[1, 2])
+    assert y.tolist() == [[0, 5, 5], [3, 5, 5]]
