@@ -175,9 +175,17 @@ PyGetSetDef generator_getset[] = {{"device", device, nullptr, "The device that t
 
 // --- the default generator ---
 
-PyObject* seed_default(PyObject*, PyObject* o) {
+// The one argument of a function, by position or by name; nullptr with TypeError set. `format`: "O:function".
+PyObject* only_argument(PyObject* args, PyObject* kwargs, const char* format, const char* name) {
+  char* names[] = {const_cast<char*>(name), nullptr};
+  PyObject* given = nullptr;
+  return PyArg_ParseTupleAndKeywords(args, kwargs, format, names, &given) ? given : nullptr;
+}
+
+PyObject* seed_default(PyObject*, PyObject* args, PyObject* kwargs) {
+  PyObject* given = only_argument(args, kwargs, "O:manual_seed", "seed");
   uint64_t seed;
-  if (!to_seed("manual_seed", o, &seed)) return nullptr;
+  if (!given || !to_seed("manual_seed", given, &seed)) return nullptr;
   seed_all_devices(seed);
   return Py_NewRef(default_object);
 }
@@ -189,8 +197,9 @@ PyObject* seed_default_freshly(PyObject*, PyObject*){TORCH_PY_TRY(nullptr, {
   return initial_seed(default_object, nullptr);
 }
 PyObject* get_default_state(PyObject*, PyObject*) { return state_tensor(default_generator()); }
-PyObject* set_default_state(PyObject*, PyObject* o) {
-  if (!set_state_from("set_rng_state", default_generator(), o)) return nullptr;
+PyObject* set_default_state(PyObject*, PyObject* args, PyObject* kwargs) {
+  PyObject* given = only_argument(args, kwargs, "O:set_rng_state", "new_state");
+  if (!given || !set_state_from("set_rng_state", default_generator(), given)) return nullptr;
   Py_RETURN_NONE;
 }
 // _default_generator_of(device): what torch.cuda.default_generators holds.
@@ -210,7 +219,7 @@ PyObject* default_generator_of(PyObject*, PyObject* o) {
 PyMethodDef functions[] = {
     {"_default_generator_of", default_generator_of, METH_O,
      "_default_generator_of(device)\n--\n\nThe generator that operators on a device take by default."},
-    {"manual_seed", seed_default, METH_O,
+    {"manual_seed", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(seed_default)), METH_VARARGS | METH_KEYWORDS,
      "manual_seed(seed)\n--\n\nStarts the sequence of a seed for all random numbers; returns the default generator.\n\n"
      ">>> _ = torch.manual_seed(0)\n"
      ">>> a = torch.rand(2)\n"
@@ -231,7 +240,7 @@ PyMethodDef functions[] = {
      ">>> torch.set_rng_state(state)\n"
      ">>> torch.equal(a, torch.rand(2))\n"
      "True"},
-    {"set_rng_state", set_default_state, METH_O,
+    {"set_rng_state", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(set_default_state)), METH_VARARGS | METH_KEYWORDS,
      "set_rng_state(new_state)\n--\n\nGoes on from a state that get_rng_state gave.\n\n"
      ">>> state = torch.get_rng_state()\n"
      ">>> a = torch.rand(2)\n"

@@ -291,3 +291,14 @@ def test_generators_have_no_offset():
     for call in (g.get_offset, lambda: g.set_offset(3)):
         with pytest.raises(RuntimeError, match="CPU Generator does not use offset"):
             call()
+
+
+def test_the_seed_and_the_state_may_go_by_name():
+    assert torch.manual_seed(seed=3) is torch.default_generator
+    state, first = torch.get_rng_state(), torch.rand(3)
+    torch.set_rng_state(new_state=state)
+    assert torch.equal(torch.rand(3), first)
+    torch.manual_seed(3)
+    assert torch.equal(torch.rand(3), first)
+    with pytest.raises(TypeError, match="manual_seed"):
+        torch.manual_seed(number=3)
