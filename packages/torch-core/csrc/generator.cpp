@@ -240,7 +240,8 @@ PyMethodDef functions[] = {
      ">>> torch.set_rng_state(state)\n"
      ">>> torch.equal(a, torch.rand(2))\n"
      "True"},
-    {"set_rng_state", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(set_default_state)), METH_VARARGS | METH_KEYWORDS,
+    {"set_rng_state", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(set_default_state)),
+     METH_VARARGS | METH_KEYWORDS,
      "set_rng_state(new_state)\n--\n\nGoes on from a state that get_rng_state gave.\n\n"
      ">>> state = torch.get_rng_state()\n"
      ">>> a = torch.rand(2)\n"
