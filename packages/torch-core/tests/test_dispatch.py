@@ -270,11 +270,9 @@ def test_fake_tensors_have_shapes_and_devices_of_their_own():
 
 
 def test_modes_see_the_operator_beneath_softmax():
-    from torch.utils._python_dispatch import TorchDispatchMode
-
     seen = []
 
-    class Seeing(TorchDispatchMode):
+    class Seeing(Mode):
         def __torch_dispatch__(self, func, types, args=(), kwargs=None):
             seen.append((str(func), args[1:], kwargs))
             return func(*args, **(kwargs or {}))

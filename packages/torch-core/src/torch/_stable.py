@@ -169,7 +169,7 @@ def _call(qualified, overload, address):
         _OWN[name](address)
         return
     if namespace == "aten":
-        operator, schema = _operator(name), _schema(name, overload)
+        schema, operator = _schema(name, overload), _operator(name)
     else:
         from . import ops
 
