@@ -13,9 +13,12 @@
 #include "cuda/allocator.h"
 #include "cuda/attention.h"
 #include "cuda/block.h"
+#include "cuda/drawing.h"
+#include "cuda/each.h"
 #include "cuda/mma.h"
 #include "cuda/runtime.h"
 #include "kernels/math.h"
+#include "kernels/philox_counter.h"
 
 namespace torch::cuda {
 
@@ -131,6 +134,23 @@ TORCH_VEC_INLINE float score(const AttentionCall& c, const Head& h, int64_t quer
   if (c.mask.is_bool) return static_cast<const uint8_t*>(c.mask.data)[at] ? s : kNever;
   return s + static_cast<const float*>(c.mask.data)[at];
 }
+// Word `at` of a stream; a group of 8 counters gives 32: the first two of each, then the other two of each.
+TORCH_VEC_INLINE uint32_t word_of(const RandomStream& stream, uint64_t at) {
+  uint32_t w[4];
+  philox_counter(stream, at / 32 * 8 + at % 16 / 2, 0, w);
+  return at % 32 < 16 ? (at % 2 ? w[1] : w[0]) : (at % 2 ? w[3] : w[2]);
+}
+// What a weight is multiplied by.
+template <bool kDrops>
+struct Keeps {
+  const AttentionCall& c;
+  RandomStream stream;
+  TORCH_VEC_INLINE float operator()(const Head& h, int64_t query, int64_t key) const {
+    if constexpr (!kDrops) return 1;
+    const uint64_t at = uint64_t(h.first + query) * uint64_t(c.keys) + uint64_t(key);
+    return word_of(stream, at) < c.dropout.threshold ? c.dropout.scale : 0.0f;
+  }
+};
 // Over the four lanes that have a row.
 TORCH_VEC_INLINE float greater(float a, float b) { return a > b ? a : b; }
 __device__ __forceinline__ float most_of_row(float x) {
@@ -163,12 +183,14 @@ constexpr int kAcrossOf = kTile<E> + kPad<E>;
 
 template <class E, int kHead>
 constexpr size_t kForwardBytes = sizeof(E) * ((kRows + kTile<E>)*kPitchOf<E, kHead> + (kHead + kRows) * kAcrossOf<E>);
-template <class E, int kHead>
+template <class E, int kHead, bool kDrops>
 __global__ __launch_bounds__(kThreads) void forward(AttentionCall c) {
   constexpr int kPitch = kPitchOf<E, kHead>, kAcross = kAcrossOf<E>, kKeys = kTile<E>;
   TORCH_DYNAMIC_SHARED(E, shared);
   E *const q = shared, *const k = q + kRows * kPitch, *const v = k + kKeys * kPitch, *const p = v + kHead * kAcross;
   const int mine = int(threadIdx.x) / 32 * 16;
+  const Keeps<kDrops> keeps{c, kDrops ? begin_of(c.dropout.drawing) : RandomStream()};
+  if (kDrops && blockIdx.x == 0 && threadIdx.x == 0) *c.dropout.stream = keeps.stream;
   const int64_t tiles = (c.queries + kRows - 1) / kRows;
   for (int64_t tile = blockIdx.x; tile < tiles * c.batch * c.heads; tile += gridDim.x) {
     const int64_t pair = tile / tiles, i0 = tile % tiles * kRows;
@@ -207,7 +229,8 @@ __global__ __launch_bounds__(kThreads) void forward(AttentionCall c) {
       for (int r = 0; r < 4; ++r) {
         const float x = exp_of(s[n][r] - base[r / 2]);
         sum[r / 2] += x;
-        p[(mine + row_of(r)) * kAcross + column_of(n, r)] = cast<E>(x);
+        p[(mine + row_of(r)) * kAcross + column_of(n, r)] =
+            cast<E>(x * keeps(h, i0 + mine + row_of(r), j0 + column_of(n, r)));
       }
       __syncwarp();
       add_products<kHead, kKeys>(out, p + mine * kAcross, kAcross, v, kAcross);
@@ -248,13 +271,14 @@ __global__ __launch_bounds__(kThreads) void weigh(AttentionCall c, float* totals
 template <class E, int kHead>
 constexpr size_t kRowsBytes =
     sizeof(E) * ((2 * kRows + 2 * kTile<E>)*kPitchOf<E, kHead> + (kHead + kRows) * kAcrossOf<E>);
-template <class E, int kHead>
+template <class E, int kHead, bool kDrops>
 __global__ __launch_bounds__(kThreads) void backward_of_rows(AttentionCall c, const float* totals) {
   constexpr int kPitch = kPitchOf<E, kHead>, kAcross = kAcrossOf<E>, kKeys = kTile<E>;
   TORCH_DYNAMIC_SHARED(E, shared);
   E *const q = shared, *const g = q + kRows * kPitch, *const k = g + kRows * kPitch, *const v = k + kKeys * kPitch,
            *const turned = v + kKeys * kPitch, *const ds = turned + kHead * kAcross;
   const int mine = int(threadIdx.x) / 32 * 16;
+  const Keeps<kDrops> keeps{c, kDrops ? *c.dropout.stream : RandomStream()};
   const int64_t tiles = (c.queries + kRows - 1) / kRows;
   for (int64_t tile = blockIdx.x; tile < tiles * c.batch * c.heads; tile += gridDim.x) {
     const int64_t pair = tile / tiles, i0 = tile % tiles * kRows;
@@ -281,9 +305,10 @@ __global__ __launch_bounds__(kThreads) void backward_of_rows(AttentionCall c, co
       TORCH_UNROLL
       for (int n = 0; n < kKeys / 8; ++n) TORCH_UNROLL
       for (int r = 0; r < 4; ++r) {
-        const float x = score(c, h, i0 + mine + row_of(r), j0 + column_of(n, r), s[n][r]);
+        const int64_t query = i0 + mine + row_of(r), key = j0 + column_of(n, r);
+        const float x = score(c, h, query, key, s[n][r]);
         ds[(mine + row_of(r)) * kAcross + column_of(n, r)] =
-            cast<E>(exp_of(x - log[r / 2]) * (dp[n][r] - total[r / 2]));
+            cast<E>(exp_of(x - log[r / 2]) * (dp[n][r] * keeps(h, query, key) - total[r / 2]));
       }
       __syncwarp();
       add_products<kHead, kKeys>(dq, ds + mine * kAcross, kAcross, turned, kAcross);
@@ -298,7 +323,7 @@ template <class E, int kHead>
 constexpr size_t kColumnsBytes =
     sizeof(E) * ((2 * kRows + 2 * kTile<E>)*kPitchOf<E, kHead> + (2 * kHead + kRows) * kAcrossOf<E>)+2 * sizeof(float) *
     kTile<E>;
-template <class E, int kHead>
+template <class E, int kHead, bool kDrops>
 __global__ __launch_bounds__(kThreads) void backward_of_columns(AttentionCall c, const float* totals) {
   constexpr int kPitch = kPitchOf<E, kHead>, kAcross = kAcrossOf<E>, kQueries = kTile<E>;
   TORCH_DYNAMIC_SHARED(E, shared);
@@ -307,6 +332,7 @@ __global__ __launch_bounds__(kThreads) void backward_of_columns(AttentionCall c,
            *const factors = g_turned + kHead * kAcross;
   float *const log = reinterpret_cast<float*>(factors + kRows * kAcross), *const total = log + kQueries;
   const int mine = int(threadIdx.x) / 32 * 16;
+  const Keeps<kDrops> keeps{c, kDrops ? *c.dropout.stream : RandomStream()};
   const int64_t tiles = (c.keys + kRows - 1) / kRows;
   for (int64_t tile = blockIdx.x; tile < tiles * c.batch * c.heads; tile += gridDim.x) {
     const int64_t pair = tile / tiles, j0 = tile % tiles * kRows;
@@ -333,9 +359,10 @@ __global__ __launch_bounds__(kThreads) void backward_of_columns(AttentionCall c,
       for (int n = 0; n < kQueries / 8; ++n) TORCH_UNROLL
       for (int r = 0; r < 4; ++r) {
         const int i = column_of(n, r);
-        const float p = exp_of(score(c, h, i0 + i, j0 + mine + row_of(r), s[n][r]) - log[i]);
-        own[row_of(r) * kAcross + i] = cast<E>(p);
-        dp[n][r] = p * (dp[n][r] - total[i]);
+        const int64_t query = i0 + i, key = j0 + mine + row_of(r);
+        const float p = exp_of(score(c, h, query, key, s[n][r]) - log[i]), kept = keeps(h, query, key);
+        own[row_of(r) * kAcross + i] = cast<E>(p * kept);
+        dp[n][r] = p * (dp[n][r] * kept - total[i]);
       }
       __syncwarp();
       add_products<kHead, kQueries>(dv, own, kAcross, g_turned, kAcross);
@@ -368,21 +395,29 @@ void launch_wide(const char* op, void (*kernel)(P...), unsigned grid, size_t sha
   launch(op, kernel, grid, kThreads, shared, stream, arguments...);
 }
 
-template <class E, int kHead>
+template <class E, int kHead, bool kDrops>
 void run_forward(const AttentionCall& c, cudaStream_t stream) {
-  launch_wide("attention", forward<E, kHead>, grid_of(c, c.queries), kForwardBytes<E, kHead>, stream, c);
+  launch_wide("attention", forward<E, kHead, kDrops>, grid_of(c, c.queries), kForwardBytes<E, kHead>, stream, c);
 }
-template <class E, int kHead>
+template <class E, int kHead, bool kDrops>
 void run_backward(const AttentionCall& c, cudaStream_t stream) {
   const char* const op = "attention_backward";
   const int64_t rows = c.batch * c.heads * c.queries;
   auto* const totals =
       static_cast<float*>(allocate(size_t(std::max<int64_t>(rows, 1)) * sizeof(float), current_device(), stream));
   if (rows) launch(op, weigh<E>, blocks_for(rows * 32), kThreads, 0, stream, c, totals);
-  launch_wide(op, backward_of_rows<E, kHead>, grid_of(c, c.queries), kRowsBytes<E, kHead>, stream, c, totals);
-  launch_wide(op, backward_of_columns<E, kHead>, grid_of(c, c.keys), kColumnsBytes<E, kHead>, stream, c, totals);
+  launch_wide(op, backward_of_rows<E, kHead, kDrops>, grid_of(c, c.queries), kRowsBytes<E, kHead>, stream, c, totals);
+  launch_wide(op, backward_of_columns<E, kHead, kDrops>, grid_of(c, c.keys), kColumnsBytes<E, kHead>, stream, c,
+              totals);
   release(totals);
 }
+
+struct KeptWord {
+  const RandomStream* stream;
+  uint64_t threshold;
+  uint8_t* out;
+  TORCH_VEC_INLINE void operator()(int64_t i) const { out[i] = word_of(*stream, uint64_t(i)) < threshold; }
+};
 
 // f(E(), width of the head).
 template <class F>
@@ -414,12 +449,24 @@ size_t attention_shared_bytes(DType dtype, int64_t widest) {
 void attend(const AttentionCall& c) {
   const DeviceGuard guard(device_of(c.out));
   const cudaStream_t stream = current_stream(current_device()).handle;
-  visit(c, [&](auto zero, auto head) { run_forward<decltype(zero), decltype(head)::value>(c, stream); });
+  visit(c, [&](auto zero, auto head) {
+    using E = decltype(zero);
+    constexpr int kHead = decltype(head)::value;
+    c.dropout.on ? run_forward<E, kHead, true>(c, stream) : run_forward<E, kHead, false>(c, stream);
+  });
+}
+void attention_kept(const RandomStream* stream, uint64_t threshold, int64_t n, uint8_t* out) {
+  const DeviceGuard guard(device_of(out));
+  launch_each("attention", out, n, KeptWord{stream, threshold, out});
 }
 void attend_backward(const AttentionCall& c) {
   const DeviceGuard guard(device_of(c.grad_q));
   const cudaStream_t stream = current_stream(current_device()).handle;
-  visit(c, [&](auto zero, auto head) { run_backward<decltype(zero), decltype(head)::value>(c, stream); });
+  visit(c, [&](auto zero, auto head) {
+    using E = decltype(zero);
+    constexpr int kHead = decltype(head)::value;
+    c.dropout.on ? run_backward<E, kHead, true>(c, stream) : run_backward<E, kHead, false>(c, stream);
+  });
 }
 
 }  // namespace torch::cuda

@@ -8,6 +8,8 @@
 #include "cuda/runtime.h"
 #include "cuda/steps.h"
 #include "iterate/dense.h"
+#include "torch/core/backend.h"
+#include "torch/core/random.h"
 #include "torch/python/caster.h"
 
 namespace py = pybind11;
@@ -145,21 +147,51 @@ AttentionCall call_of(const char* op, const Tensor& q, const Tensor& k, const Te
   return c;
 }
 
+uint64_t threshold_of(const char* op, double dropout) {
+  TORCH_CHECK(dropout >= 0 && dropout <= 1, op, ": expected a probability from 0 to 1, got ", dropout);
+  return uint64_t((1 - dropout) * double(uint64_t(1) << 32));
+}
+// `drawn` is where the draws began, two words; of no dropout it has no elements.
+void set_dropout(const char* op, AttentionCall& c, double dropout, const Tensor& drawn) {
+  c.dropout.threshold = threshold_of(op, dropout);
+  if (dropout == 0) return;
+  TORCH_CHECK(drawn.numel() == 2 && drawn.dtype() == DType::Int64 && drawn.is_contiguous(), op,
+              ": drawn must be what attention gave, got ", drawn);
+  c.dropout.on = true;
+  c.dropout.scale = dropout == 1 ? 0 : float(1 / (1 - dropout));
+  c.dropout.stream = reinterpret_cast<torch::RandomStream*>(drawn.data<int64_t>());
+}
+
 py::tuple attention(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask,
-                    bool is_causal, double scale) {
+                    bool is_causal, double scale, double dropout) {
   AttentionCall c = call_of("attention", q, k, v, mask, is_causal, scale);
+  Tensor drawn = torch::empty_tensor({dropout == 0 ? 0 : 2}, DType::Int64, q.device());
+  set_dropout("attention", c, dropout, drawn);
+  if (c.dropout.on) {
+    const int64_t n = c.batch * c.heads * c.queries * c.keys;
+    const torch::RandomStream stream = torch::backend_of("attention", q.device()).generator(q.device())->reserve(n);
+    c.dropout.drawing = drawing_of(stream, q.device().index, (uint64_t(n) + 31) / 32);
+  }
   Tensor out = torch::empty_tensor({c.batch, c.heads, c.queries, c.depth}, c.dtype, q.device()),
          log = torch::empty_tensor({c.batch, c.heads, c.queries}, DType::Float32, q.device());
   c.out = out.data(), c.log = log.data<float>();
   if (out.numel()) attend(c);
-  return py::make_tuple(out, log);
+  return py::make_tuple(out, log, drawn);
+}
+Tensor kept_of_attention(const Tensor& drawn, const std::vector<int64_t>& sizes, double dropout) {
+  Tensor kept = torch::empty_tensor(sizes, DType::Bool, drawn.device());
+  const uint64_t threshold = threshold_of("attention", dropout);
+  const auto* const stream = reinterpret_cast<const torch::RandomStream*>(drawn.data<int64_t>());
+  if (kept.numel()) attention_kept(stream, threshold, kept.numel(), kept.data<uint8_t>());
+  return kept;
 }
 
 py::tuple attention_backward(const Tensor& grad, const Tensor& q, const Tensor& k, const Tensor& v,
-                             const std::optional<Tensor>& mask, const Tensor& out, const Tensor& log, bool is_causal,
-                             double scale) {
+                             const std::optional<Tensor>& mask, const Tensor& out, const Tensor& log,
+                             const Tensor& drawn, bool is_causal, double scale, double dropout) {
   const char* const op = "attention_backward";
   AttentionCall c = call_of(op, q, k, v, mask, is_causal, scale);
+  set_dropout(op, c, dropout, drawn);
   c.grad = heads_of(op, "grad", grad, q, c.queries, c.depth);
   heads_of(op, "out", out, q, c.queries, c.depth);
   TORCH_CHECK(out.is_contiguous() && log.is_contiguous() && log.dtype() == DType::Float32 &&
@@ -246,6 +278,7 @@ void add_fused(py::module_& m) {
   });
   m.def("attention", attention);
   m.def("attention_backward", attention_backward);
+  m.def("attention_kept", kept_of_attention);
   m.def("lstm_cell", lstm_cell);
   m.def("lstm_cell_backward", lstm_cell_backward);
   m.def("gru_cell", gru_cell);

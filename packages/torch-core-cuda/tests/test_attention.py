@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 from torch._cuda import _native
+from torch._cuda import attention as _operators  # noqa: F401
 
 F = pytest.importorskip("torch.nn.functional")
 pytest.importorskip("torch.autograd")
@@ -140,14 +141,14 @@ def test_the_same_call_has_the_same_bits():
 def test_the_operator_says_what_it_cannot_take():
     attention, q = torch.ops.torch_cuda.attention, torch.ones(1, 1, 4, 8, device="cuda")
     with pytest.raises(NotImplementedError, match="no kernel for torch.float64"):
-        attention(q.double(), q.double(), q.double(), None, False, 1.0)
+        attention(q.double(), q.double(), q.double(), None, False, 1.0, 0.0)
     with pytest.raises(RuntimeError, match=r"key must be torch.float32 of shape \(1, 1, 4, 8\)"):
-        attention(q, q[..., :4], q, None, False, 1.0)
+        attention(q, q[..., :4], q, None, False, 1.0, 0.0)
     with pytest.raises(RuntimeError, match="mask must be torch.bool or torch.float32"):
-        attention(q, q, q, torch.ones(1, 1, 4, 4), False, 1.0)
+        attention(q, q, q, torch.ones(1, 1, 4, 4), False, 1.0, 0.0)
     with pytest.raises(NotImplementedError, match="wider than 128"):
-        attention(*(torch.ones(1, 1, 4, 200, device="cuda"),) * 3, None, False, 1.0)
-    assert math.isfinite(attention(q, q, q, None, False, 1.0)[0].sum().item())
+        attention(*(torch.ones(1, 1, 4, 200, device="cuda"),) * 3, None, False, 1.0, 0.0)
+    assert math.isfinite(attention(q, q, q, None, False, 1.0, 0.0)[0].sum().item())
 
 
 @pytest.mark.parametrize("kind", ["none", "causal", "bool", "heads"])
@@ -182,3 +183,55 @@ def test_heads_that_do_not_fit_are_named():
     q, k = torch.zeros(1, 5, 3, 8, device="cuda"), torch.zeros(1, 2, 3, 8, device="cuda")
     with pytest.raises(RuntimeError, match=r"\(1, 5, 3, 8\)|size"):
         F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
+
+
+@pytest.mark.parametrize("kind", MASKS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+@pytest.mark.parametrize("shapes", SHAPES[:4])
+def test_dropout_drops_what_it_drops_on_the_cpu(shapes, dtype, kind):
+    here = [numbers(s, dtype, i) for i, s in enumerate(shapes)]
+    mask, causal = mask_of(kind, (shapes[0][-2], shapes[1][-2]), dtype), kind == "causal"
+    there = [t.cuda().requires_grad_() for t in here]
+    exact = [t.float().requires_grad_() for t in here]
+    wide = mask.float() if kind == "numbers" else mask
+    torch.manual_seed(3)
+    expected, after = F.scaled_dot_product_attention(*exact, wide, dropout_p=0.3, is_causal=causal), torch.rand(1)
+    torch.manual_seed(3)
+    before = _native.counts()["launches"]
+    found = F.scaled_dot_product_attention(
+        *there, None if mask is None else mask.cuda(), dropout_p=0.3, is_causal=causal
+    )
+    assert _native.counts()["launches"] - before <= 5  # the kernel, and copies
+    assert after.item() == torch.rand(1, device="cuda").item()  # as many numbers were drawn
+    grad = numbers(tuple(expected.shape), dtype, 7)
+    expected.backward(grad.float())
+    found.backward(grad.cuda())
+    for a, b in [(found, expected), *((a.grad, b.grad) for a, b in zip(there, exact, strict=True))]:
+        assert (a.detach().cpu().float() - b).abs().max() <= 2 * NEAR[dtype] * max(1.0, b.abs().max().item())
+
+
+def test_second_derivatives_with_dropout_are_those_of_what_was_dropped():
+    def penalty(device):
+        q, k, v = (numbers((1, 2, 5, 4), torch.float32, i).to(device).requires_grad_() for i in range(3))
+        torch.manual_seed(5)
+        out = F.scaled_dot_product_attention(q, k, v, dropout_p=0.4)
+        (first,) = torch.autograd.grad(out.square().sum(), q, create_graph=True)
+        return torch.autograd.grad(first.square().sum(), (q, k, v))
+
+    for a, b in zip(penalty("cuda"), penalty("cpu"), strict=True):
+        assert torch.allclose(a.cpu(), b, rtol=1e-3, atol=1e-4)
+
+
+def test_a_graph_drops_anew_at_each_replay():
+    q, k, v = (torch.ones(1, 1, 64, 16, device="cuda") for _ in range(3))
+    with torch.no_grad():
+        F.scaled_dot_product_attention(q, k, v, dropout_p=0.5)
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            out = F.scaled_dot_product_attention(q, k, v, dropout_p=0.5)
+    found = []
+    for _ in range(2):
+        graph.replay()
+        found.append(out.clone())
+    assert not torch.equal(*found) and all(0.8 < f.mean().item() < 1.2 for f in found)
+    assert F.scaled_dot_product_attention(q, k, v, dropout_p=1.0).abs().max().item() == 0

@@ -64,8 +64,10 @@ def attention():
             torch.linspace(-1, 1, 1 * 2 * n * 20, device="cuda").reshape(1, 2, n, 20).to(dtype) for n in (70, 90, 90)
         )
         for mask, causal in ((None, True), (torch.ones(1, 2, 70, 90, dtype=torch.bool, device="cuda"), False)):
-            out, log = torch.ops.torch_cuda.attention(q, k, v, mask, causal, 0.3)
-            found += [out, log, *torch.ops.torch_cuda.attention_backward(out, q, k, v, mask, out, log, causal, 0.3)]
+            for dropout in (0.0, 0.4):
+                kept = torch.ops.torch_cuda.attention(q, k, v, mask, causal, 0.3, dropout)
+                given = (kept[0], q, k, v, mask, *kept, causal, 0.3, dropout)
+                found += [*kept, *torch.ops.torch_cuda.attention_backward(*given)]
     return found
 
 

@@ -56,7 +56,7 @@ def cases():
 
 
 def attend(query, key, value):
-    return _native.attention(query, key, value, None, False, 0.125)
+    return _native.attention(query, key, value, None, False, 0.125, 0.0)
 
 
 def measure(f, given, flops):

@@ -16,9 +16,10 @@ DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 ARGUMENTS = "Tensor query, Tensor key, Tensor value, Tensor? mask"
 
 _library = library.Library("torch_cuda", "DEF")
-_library.define(f"attention({ARGUMENTS}, bool is_causal, float scale) -> (Tensor, Tensor)")
+_library.define(f"attention({ARGUMENTS}, bool is_causal, float scale, float dropout) -> (Tensor, Tensor, Tensor)")
 _library.define(
-    f"attention_backward(Tensor grad, {ARGUMENTS}, Tensor out, Tensor log, bool is_causal, float scale) -> (Tensor, Tensor, Tensor)"
+    f"attention_backward(Tensor grad, {ARGUMENTS}, Tensor out, Tensor log, Tensor drawn, bool is_causal, float scale, "
+    "float dropout) -> (Tensor, Tensor, Tensor)"
 )
 _library.impl("attention", _native.attention, "CUDA")
 _library.impl("attention_backward", _native.attention_backward, "CUDA")
@@ -30,63 +31,69 @@ def _beside(t):
 
 
 @library.register_fake("torch_cuda::attention")
-def _shapes(query, key, value, mask, is_causal, scale):
+def _shapes(query, key, value, mask, is_causal, scale, dropout):
     out = query.new_empty((*query.shape[:3], value.shape[3]))
-    return out, query.new_empty(query.shape[:3], dtype=torch.float32)
+    drawn = query.new_empty(2 if dropout else 0, dtype=torch.int64)
+    return out, query.new_empty(query.shape[:3], dtype=torch.float32), drawn
 
 
 @library.register_fake("torch_cuda::attention_backward")
-def _shapes_of_backward(grad, query, key, value, mask, out, log, is_causal, scale):
+def _shapes_of_backward(grad, query, key, value, mask, out, log, drawn, is_causal, scale, dropout):
     return tuple(t.new_empty(t.shape) for t in (query, key, value))
 
 
-def composed(query, key, value, mask, is_causal, scale):
-    """The same in operators."""
+def composed(query, key, value, mask, is_causal, scale, kept=None, dropout=0.0):
+    """The same in operators; ``kept`` says which weights dropout left."""
     scores = (query * scale) @ key.transpose(-2, -1)
     if is_causal:
         mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=query.device).tril()
     if mask is not None:
         scores = scores.masked_fill(~mask, -math.inf) if mask.dtype is torch.bool else scores + mask
     nothing = (scores == -math.inf).all(-1, keepdim=True)
-    return torch.softmax(scores.masked_fill(nothing, 0.0), -1).masked_fill(nothing, 0.0) @ value
+    weights = torch.softmax(scores.masked_fill(nothing, 0.0), -1).masked_fill(nothing, 0.0)
+    if kept is not None:
+        weights = weights * kept * (0.0 if dropout == 1 else 1 / (1 - dropout))
+    return weights @ value
 
 
 def _save(ctx, inputs, output):
-    *tensors, ctx.is_causal, ctx.scale = inputs
+    *tensors, ctx.is_causal, ctx.scale, ctx.dropout = inputs
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(*tensors, *output)
 
 
-def _backward(ctx, grad, grad_of_log):
-    query, key, value, mask, out, log = ctx.saved_tensors
+def _backward(ctx, grad, *_):
+    query, key, value, mask, out, log, drawn = ctx.saved_tensors
     if grad is None:
-        return (None,) * 6
+        return (None,) * 7
     grads = torch.ops.torch_cuda.attention_backward(
-        _beside(grad), query, key, value, mask, out, log, ctx.is_causal, ctx.scale
+        _beside(grad), query, key, value, mask, out, log, drawn, ctx.is_causal, ctx.scale, ctx.dropout
     )
-    return *grads, None, None, None
+    return *grads, None, None, None, None
 
 
 library.register_autograd("torch_cuda::attention", _backward, setup_context=_save)
 
 
 def _save_of_backward(ctx, inputs, output):
-    *tensors, ctx.is_causal, ctx.scale = inputs
+    *tensors, ctx.is_causal, ctx.scale, ctx.dropout = inputs
     ctx.set_materialize_grads(False)
-    ctx.save_for_backward(*tensors[:5])
+    ctx.save_for_backward(*tensors[:5], tensors[7])
 
 
 def _second(ctx, *grads):
     with torch.enable_grad():
         # as of (grad, query, key, value): out and log follow from them
-        *given, mask = ctx.saved_tensors
+        *given, mask, drawn = ctx.saved_tensors
         given = [t.detach().float().requires_grad_() for t in given]
-        out = composed(*given[1:], mask, ctx.is_causal, ctx.scale)
+        sizes = [*given[1].shape[:3], given[2].shape[2]]
+        kept = _native.attention_kept(drawn, sizes, ctx.dropout) if ctx.dropout else None
+        out = composed(*given[1:], mask, ctx.is_causal, ctx.scale, kept, ctx.dropout)
         first = torch.autograd.grad(out, given[1:], given[0], create_graph=True)
         total = sum((f * g.float()).sum() for f, g in zip(first, grads, strict=True) if g is not None)
         found = torch.autograd.grad(total, given, allow_unused=True)
     dtype = ctx.saved_tensors[0].dtype
-    return *(None if g is None else g.to(dtype) for g in found), None, None, None, None, None
+    return *(None if g is None else g.to(dtype) for g in found), *(None,) * 7
 
 
 library.register_autograd("torch_cuda::attention_backward", _second, setup_context=_save_of_backward)
@@ -102,8 +109,8 @@ def _by_groups(query, key, value, mask):
     return query.unflatten(-3, (shared, heads // shared)), key.unsqueeze(-3), value.unsqueeze(-3), mask
 
 
-def attend(query, key, value, mask, is_causal, scale, enable_gqa=False):
-    """``scaled_dot_product_attention`` without dropout, or None where the kernels do not take what is given."""
+def attend(query, key, value, mask, is_causal, scale, enable_gqa=False, dropout=0.0):
+    """``scaled_dot_product_attention``, or None where the kernels do not take what is given."""
     if enable_gqa:
         fits = min(query.dim(), key.dim(), value.dim()) > 2 and (
             mask is None or mask.dim() < 3 or mask.shape[-3] in (1, query.shape[-3])
@@ -111,7 +118,7 @@ def attend(query, key, value, mask, is_causal, scale, enable_gqa=False):
         groups = _by_groups(query, key, value, mask) if fits else None
         if groups is None:
             return None  # the composed form names what does not fit
-        out = attend(*groups, is_causal, scale)
+        out = attend(*groups, is_causal, scale, dropout=dropout)
         return None if out is None else out.flatten(-4, -3)
     length, width, size = query.shape[-2], query.shape[-1], key.shape[-2]
     fits = key.shape[-1] == width and value.shape[-2] == size and key.device == value.device == query.device
@@ -124,6 +131,8 @@ def attend(query, key, value, mask, is_causal, scale, enable_gqa=False):
     try:
         batch = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
         mask = None if mask is None else mask.expand(*batch, length, size)
+        if dropout and torch.broadcast_shapes(query.shape[:-2], key.shape[:-2]) != batch:
+            return None  # heads of the value would have one draw for several
     except RuntimeError:
         return None  # the composed form names what does not fit
 
@@ -135,5 +144,5 @@ def attend(query, key, value, mask, is_causal, scale, enable_gqa=False):
 
     scale = 1 / math.sqrt(width) if scale is None else float(scale)
     parts = (_beside(four(t)) for t in (query, key, value))
-    out, _ = torch.ops.torch_cuda.attention(*parts, None if mask is None else four(mask), is_causal, scale)
+    out, *_ = torch.ops.torch_cuda.attention(*parts, None if mask is None else four(mask), is_causal, scale, dropout)
     return out.reshape(*batch, length, value.shape[-1])

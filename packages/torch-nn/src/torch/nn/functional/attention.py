@@ -63,8 +63,8 @@ def scaled_dot_product_attention(
         seen = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).tril()
         attn_mask = attn_mask & seen if attn_mask.dtype == torch.bool else attn_mask.masked_fill(~seen, -float("inf"))
         is_causal = False
-    if query.is_cuda and dropout_p == 0:
-        out = _seams.attention_on_cuda(query, key, value, attn_mask, is_causal, scale, enable_gqa)
+    if query.is_cuda and 0 <= dropout_p <= 1:
+        out = _seams.attention_on_cuda(query, key, value, attn_mask, is_causal, scale, enable_gqa, dropout_p)
         if out is not None:
             return out
     if enable_gqa:
