@@ -171,8 +171,8 @@ def test_scaled_dot_product_attention():
     assert torch.allclose(sdpa(t(q), t(k), t(v), torch.tensor(mask.tolist())), t(attention(q, k, v, mask)))
     causal = np.tril(np.ones((3, 5), bool))
     assert torch.allclose(sdpa(t(q), t(k), t(v), is_causal=True), t(attention(q, k, v, causal)))
-    with pytest.raises(RuntimeError, match="attn_mask or is_causal, not both"):
-        sdpa(t(q), t(k), t(v), torch.tensor(mask.tolist()), is_causal=True)
+    both = sdpa(t(q), t(k), t(v), torch.tensor(mask.tolist()), is_causal=True)
+    assert torch.allclose(both, t(attention(q, k, v, mask & causal)))
 
 
 def test_multihead_attention_is_attention_of_slices():
