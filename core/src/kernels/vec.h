@@ -317,12 +317,18 @@ struct DoublePair {
 };
 
 namespace detail {
+TORCH_VEC_INLINE Vec<double> to_double(RawOf<float>::half_type x) {
+#if defined(__AVX512F__)  // of the other form GCC makes two conversions: prod of 1e6 takes 118 us, so 84 (Zen 4)
+  return Vec<double>((RawOf<double>::type)_mm512_maskz_cvtps_pd(0xff, (__m256)x));
+#else
+  return Vec<double>(__builtin_convertvector(x, RawOf<double>::type));
+#endif
+}
 template <int... I>
 TORCH_VEC_INLINE DoublePair to_double(Vec<float> x, std::integer_sequence<int, I...>) {
   constexpr int half = sizeof...(I);
-  return {
-      Vec<double>(__builtin_convertvector(__builtin_shufflevector(x.raw, x.raw, I...), RawOf<double>::type)),
-      Vec<double>(__builtin_convertvector(__builtin_shufflevector(x.raw, x.raw, (I + half)...), RawOf<double>::type))};
+  return {to_double(__builtin_shufflevector(x.raw, x.raw, I...)),
+          to_double(__builtin_shufflevector(x.raw, x.raw, (I + half)...))};
 }
 template <int... I>
 TORCH_VEC_INLINE Vec<float> to_float(DoublePair x, std::integer_sequence<int, I...>) {
