@@ -233,3 +233,9 @@ def test_a_call_that_waits_for_cuda_is_kept_where_there_is_none():
     called = []
     torch.cuda._lazy_call(lambda: called.append(1))
     assert called == []
+
+
+def test_absent_devices_are_asked_about_under_inner_names(monkeypatch):
+    assert torch._C._mps_is_available() is False and torch._C._has_mps is False
+    monkeypatch.setattr("torch._C._mps_is_available", lambda: False)  # what programs do in their tests
+    assert not torch.backends.mps.is_available()

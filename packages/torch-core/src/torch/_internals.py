@@ -59,6 +59,11 @@ _is_tracing = _get_cudnn_enabled = _are_functorch_transforms_active
 _has_xpu = _has_mps = _has_cuda = False
 
 
+def _mps_is_available():
+    """Whether there is a GPU of Apple's: no."""
+    return False
+
+
 def _show_config():
     """How torch-core was built."""
     from . import __config__
