@@ -79,6 +79,9 @@ LATER = {
     # --- operators of programs ---
     "around_registered": "_registered:around",
     "pull_registered": "_registered:pull",
+    "RegisteredOperator": "_registered:Operator",
+    "RegisteredPacket": "_registered:Packet",
+    "OpOverload": "_ops:OpOverload",
     "OpOverloadPacket": "_ops:OpOverloadPacket",
     "Schema": "_schemas:Schema",
     "of_schema": "_overloads:of_schema",

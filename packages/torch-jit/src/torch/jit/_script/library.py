@@ -8,7 +8,7 @@ import math
 import operator
 
 import torch
-from torch import _registered
+from torch import _seams
 
 from .. import _ir as ir
 from .values import Static, TupleOf
@@ -137,10 +137,10 @@ def row_of(fn):
     if isinstance(fn, _ROW):
         return fn.__name__
     fn = getattr(fn, "_opoverload", fn)  # torch.library.custom_op
-    if isinstance(fn, _registered.Operator):  # torch.ops.mine.twice.default
+    if isinstance(fn, _seams.RegisteredOperator):  # torch.ops.mine.twice.default
         kind = f"{fn.namespace}::{fn._schema.name.rpartition('::')[2]}"
         return kind if fn._row is not None and has_row(kind) else None
-    if isinstance(fn, _registered.Packet):  # torch.ops.mine.twice
+    if isinstance(fn, _seams.RegisteredPacket):  # torch.ops.mine.twice
         kinds = {row_of(each) for each in fn._overloads.values()}
         return kinds.pop() if len(kinds) == 1 else None
     if isinstance(fn, torch._ops.OpOverloadPacket):  # torch.ops.aten.relu
@@ -161,9 +161,9 @@ def row_of(fn):
 def defaults_of(fn, given, named):
     """Of an operator of ``torch.library``, whose row has no defaults, those of the arguments that a call leaves out."""
     fn = getattr(fn, "_opoverload", fn)
-    if isinstance(fn, _registered.Packet):
+    if isinstance(fn, _seams.RegisteredPacket):
         fn = next(iter(fn._overloads.values()))
-    if not isinstance(fn, _registered.Operator):
+    if not isinstance(fn, _seams.RegisteredOperator):
         return {}
     left = fn._schema.arguments[given:]
     return {a.name: a.default_value for a in left if a.has_default and a.name not in named}
