@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import torch
-from torch import _seams
+from torch._seams import OpOverload, OpOverloadPacket
 from torch.jit import _ir as ir
 
 from ._guards import is_plain
@@ -51,7 +51,7 @@ def registered(observer, function, args, kwargs):
 def is_registered(kind):
     """Whether a class is that of operators of ``torch.ops``, or of one that ``torch.library`` made."""
     library = sys.modules.get("torch.library")
-    return issubclass(kind, (_seams.OpOverload, _seams.OpOverloadPacket, *((library.CustomOpDef,) if library else ())))
+    return issubclass(kind, (OpOverload, OpOverloadPacket, *((library.CustomOpDef,) if library else ())))
 
 
 def _unfit(observer, given, at, kwargs):
