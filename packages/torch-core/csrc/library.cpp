@@ -81,7 +81,15 @@ PyObject* operator_of_boxed(PyObject*, PyObject* args) {
   if (!PyArg_ParseTuple(args, "Os", &capsule, &schema)) return nullptr;
   auto* boxed = static_cast<Boxed*>(PyCapsule_GetPointer(capsule, kBoxed));
   if (!boxed) return nullptr;
-  TORCH_PY_TRY(nullptr, return add_operator_of(&add_row(schema, kForeign, *boxed));)
+  TORCH_PY_TRY(nullptr, {
+    // Its threads may call operators by name while it waits for them: they need Python's lock.
+    auto without_gil = [f = *boxed](const Row& row, DispatchKey at, const Value* arguments, Result& result) {
+      if (!PyGILState_Check()) return f(row, at, arguments, result);
+      FlyWithoutGil off;
+      return f(row, at, arguments, result);
+    };
+    return add_operator_of(&add_row(schema, kForeign, std::move(without_gil)));
+  })
 }
 
 PyMethodDef functions[] = {

@@ -120,6 +120,19 @@ static void halves(Bits* stack, uint64_t, uint64_t) {
   stack[1] = bits(second);
 }
 
+// clones(Tensor x) -> Tensor: operators are called by name from the threads of a loop
+static void clones(Bits* stack, uint64_t, uint64_t) {
+  check(torch_parallel_for(0, 64, 1, [](int64_t from, int64_t to, void* x) {
+    for (int64_t i = from; i < to; ++i) {
+      Tensor* whole;
+      check(aoti_torch_aten_narrow(static_cast<Tensor*>(x), 0, 0, 1, &whole));
+      Bits call[] = {bits(whole), 0};
+      check(torch_call_dispatcher("aten::clone", "", call, aoti_torch_abi_version()));
+      check(aoti_torch_delete_tensor_object(pointer<Tensor>(call[0])));
+    }
+  }, pointer<Tensor>(stack[0])));
+}
+
 // zeros(int n) -> Tensor: aten::empty filled by its extension; the dtype is an optional code
 static void zeros(Bits* stack, uint64_t, uint64_t) {
   List* sizes;
@@ -154,6 +167,7 @@ static int start = [] {
   check(torch_library_impl(impl, "scaled", scaled, 0));
   check(torch_library_impl(impl, "halves", halves, 0));
   check(torch_library_impl(impl, "later", halves, 0));
+  check(torch_library_impl(impl, "clones", clones, 0));
   check(aoti_torch_delete_library_object(impl));
   check(aoti_torch_library_init_impl("stable_test", "CompositeExplicitAutograd", "source.cpp", 2, &impl));
   check(torch_library_impl(impl, "zeros", zeros, 0));
@@ -168,6 +182,7 @@ static int start = [] {
   check(aoti_torch_library_def(def, "zeros(SymInt n) -> Tensor"));
   check(aoti_torch_library_def(def, "unknown(Tensor x) -> Tensor"));
   check(aoti_torch_library_def(def, "version() -> int"));
+  check(aoti_torch_library_def(def, "clones(Tensor x) -> Tensor"));
   check(aoti_torch_library_def(def, "spliced() -> bool"));
   check(aoti_torch_library_def(def, "versions() -> (int, int)"));
   check(aoti_torch_delete_library_object(def));
@@ -231,6 +246,17 @@ def test_an_extension_calls_operators_by_name_and_warns(operators):
         warnings.simplefilter("error")
         with pytest.raises(RuntimeError):
             operators.scaled(torch.ones(2), 1.0, [], False)
+
+
+def test_threads_of_an_extension_call_operators_while_the_one_that_started_them_waits(operators):
+    x = torch.arange(4, dtype=torch.float64)
+    before = torch.get_num_threads()
+    torch.set_num_threads(4)
+    try:
+        for _ in range(20):
+            assert operators.clones(x) is x
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_errors_of_an_extension_and_of_what_it_calls_are_python_errors(operators):
