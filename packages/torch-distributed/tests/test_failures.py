@@ -5,6 +5,8 @@ import re
 import resource
 import runpy
 import signal
+import subprocess
+import sys
 import threading
 import time
 import warnings
@@ -362,3 +364,20 @@ def test_a_root_that_is_done_may_leave_before_the_others_have_come(ranks, name):
         return x.unique().tolist()
 
     assert ranks(2, work) == [[0.0], [0.0]]
+
+
+def test_a_forked_child_that_ends_says_nothing_and_leaves_the_store_to_its_parent(tmp_path):
+    code = f"""
+import os, sys
+import torch.distributed as dist
+store = dist.FileStore({str(tmp_path / "store")!r}, 1)
+dist.init_process_group("gloo", store=store, rank=0, world_size=1)
+child = os.fork()
+if child == 0:
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+store.set("a", "1")
+dist.destroy_process_group()
+"""
+    run = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True, timeout=120)
+    assert (run.returncode, run.stderr) == (0, "")

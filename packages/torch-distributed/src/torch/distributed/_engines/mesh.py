@@ -157,8 +157,8 @@ class Mesh(Progress, Messages, Agreement, Endings):
                 "forked from it. Initialise a group of its own in the child, or start it with spawn"
             )
 
-    def __del__(self):
-        with contextlib.suppress(Exception):
+    def __del__(self, suppress=contextlib.suppress, os=os):  # modules may be gone when the program ends
+        with suppress(Exception):
             if self.pid == os.getpid():
                 for fd in [self.bell] if self.bell is not None else self.bell_pipe:
                     os.close(fd)
