@@ -41,7 +41,7 @@ def test_a_small_model_is_the_list_made_by_hand():
         ["SumBackward0", ["aten::reshape", "aten::view"], "aten::expand"],  # the gradient of a number, as large as x
         ["ExpBackward0", "aten::mul"],
         ["MulBackward0", "aten::mul"],
-        ["torch::autograd::AccumulateGrad", "aten::copy_"],
+        "torch::autograd::AccumulateGrad",  # the first gradient becomes .grad itself
     ]
 
 
