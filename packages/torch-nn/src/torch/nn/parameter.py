@@ -98,7 +98,6 @@ class Buffer(torch.Tensor):
     """
 
     __torch_function__ = _seams.no_torch_function
-    persistent = True
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Self:
         requires_grad = isinstance(data, torch.Tensor) and data.requires_grad
@@ -138,7 +137,11 @@ class UninitializedTensorMixin:
             raise ValueError(f"{func.__name__}: {cls.__name__} has no numbers yet: {_WAY_OUT}")
         with torch.overrides.DisableTorchFunction():
             out = func(*args, **(kwargs or {}))
-        return torch.Tensor._make_subclass(cls, out, out.requires_grad) if type(out) is torch.Tensor else out
+        if type(out) is not torch.Tensor:
+            return out
+        place = torch.Tensor._make_subclass(cls, out, out.requires_grad)
+        place.__dict__.update(args[0].__dict__)  # whether a buffer is persistent
+        return place
 
     @property
     def shape(self) -> Any:
