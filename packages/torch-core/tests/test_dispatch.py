@@ -1,5 +1,8 @@
 """__torch_dispatch__ of classes and modes, beneath everything else."""
 
+import copy
+import pickle
+
 import pytest
 import torch
 from torch import _dispatch
@@ -283,3 +286,17 @@ def test_modes_see_the_operator_beneath_softmax():
     assert torch.equal(y, x.softmax(1)) and torch.equal(z, x.log_softmax(0)) and wide.dtype == torch.float64
     assert seen[:2] == [("aten._softmax.default", (1, False), {}), ("aten._log_softmax.default", (0, False), {})]
     assert seen[2][0] == "aten.softmax.int"
+
+
+def test_a_wrapper_is_copied_and_pickled_with_what_it_is_made_of():
+    w = Wrapper(torch.arange(6.0).reshape(2, 3))
+    w.scale = 0.5
+    for again in (copy.deepcopy(w), pickle.loads(pickle.dumps(w))):
+        assert type(again) is Wrapper and again.shape == (2, 3) and again.stride() == (3, 1) and again.scale == 0.5
+        assert torch._C._is_hollow(again) and again.inner.equal(w.inner)
+        again.inner.zero_()
+        assert w.inner.sum() == 15
+    shallow = copy.copy(w)
+    assert type(shallow) is Wrapper and shallow.inner is w.inner
+    twice = copy.deepcopy([w, w.inner])
+    assert twice[0].inner is twice[1]

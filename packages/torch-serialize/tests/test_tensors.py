@@ -13,6 +13,7 @@ from torch.serialize import (
     inspect,
     load,
     load_safetensors,
+    safe_globals,
     save,
     save_safetensors,
     save_sharded,
@@ -394,3 +395,49 @@ def test_a_buffer_is_read_by_pytorch(peer, tmp_path):
     save(nn.Buffer(torch.arange(3.0)), tmp_path / "buffer.pt")
     code = "import torch; b = torch.load('buffer.pt', weights_only=True); print(isinstance(b, torch.nn.Buffer), b.tolist())"
     assert peer(code) == "True [0.0, 1.0, 2.0]"
+
+
+class Halved(torch.Tensor):
+    """A tensor without memory, made of whole numbers and a scale."""
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @staticmethod
+    def __new__(cls, whole, scale):
+        return torch.Tensor._make_wrapper_subclass(cls, whole.shape, dtype=torch.float64, device=whole.device)
+
+    def __init__(self, whole, scale):
+        self.whole, self.scale = whole, scale
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        raise NotImplementedError(func)
+
+
+@pytest.mark.parametrize("format", ["zip", "stream"])
+def test_a_wrapper_is_saved_as_what_it_is_made_of(format):
+    whole = torch.tensor([[1, 2], [3, 4]], dtype=torch.int8)
+    out = io.BytesIO()
+    save({"w": Halved(whole.t(), 0.5), "whole": whole}, out, format=format)
+    with pytest.raises(pickle.UnpicklingError, match="Halved"):
+        load(out.getvalue())
+    with safe_globals([Halved]):
+        again = load(out.getvalue())
+    w = again["w"]
+    assert type(w) is Halved and w.shape == (2, 2) and w.dtype == torch.float64 and w.scale == 0.5
+    assert w.whole.tolist() == [[1, 3], [2, 4]]
+    again["whole"].zero_()
+    assert w.whole.sum() == 0  # one storage, as before
+    with safe_globals([Halved]), pytest.raises(NotImplementedError, match="Halved has no memory of its own: NumPy has"):
+        load(out.getvalue(), arrays="numpy")
+
+
+class Uneven:
+    pass
+
+
+def test_a_wrapper_is_made_of_a_class_of_tensors_only():
+    out = io.BytesIO()
+    save(Halved(torch.ones(2, dtype=torch.int8), 2.0), out, format="stream")
+    with safe_globals([Uneven]), pytest.raises(FileFormatError, match="Uneven, which is none of tensors"):
+        load(out.getvalue().replace(b"Halved", b"Uneven"))

@@ -22,10 +22,12 @@ def deepcopy(tensor, memo):
         members = parts(tensor.detach()).values()
         memo.setdefault(id(memo), []).extend(members)  # keeps their ids taken while the copy runs
         result = rebuilt(tensor, [deepcopy(member, memo) for member in members])
+    elif is_hollow(tensor):
+        result = _C._hollow(*_hollow_members(tensor)[:-1], False)
     else:
         copied = deepcopy_storage(tensor.untyped_storage(), memo)
         result = _C._tensor_over(copied, tensor.dtype, tensor.storage_offset(), tuple(tensor.shape), tensor.stride())
-    if type(tensor) is not _C.Tensor:
+    if type(tensor) is not type(result):
         result = _C.Tensor._make_subclass(type(tensor), result)
     memo[id(tensor)] = result
     if tensor.requires_grad:
@@ -35,6 +37,16 @@ def deepcopy(tensor, memo):
     for name, value in (tensor._attributes or {}).items():
         setattr(result, name, copy_any(value, memo))
     return result
+
+
+def is_hollow(tensor):
+    """Whether a tensor is of a class that answers operators and has no memory: what it consists of are its attributes."""
+    return type(tensor) is not _C.Tensor and _C._is_hollow(tensor)
+
+
+def _hollow_members(tensor):
+    shape, stride = tuple(tensor.shape), tensor.stride()
+    return type(tensor), shape, stride, tensor.storage_offset(), tensor.dtype, tensor.device, tensor.requires_grad
 
 
 def deepcopy_storage(storage, memo):
@@ -66,6 +78,8 @@ def copy(tensor):
         made = tensor.detach()
         if type(tensor) is not _C.Tensor:
             made = _C.Tensor._make_subclass(type(tensor), made)
+    elif is_hollow(tensor):
+        made = _C._hollow(*_hollow_members(tensor))
     else:
         made = rebuild(
             type(tensor),
@@ -96,8 +110,10 @@ def reduce(tensor, protocol):
     if tensor.is_sparse:
         members = (type(tensor), tensor._indices(), tensor._values(), tuple(tensor.shape), tensor.is_coalesced())
         return rebuild_sparse, (*members, tensor.requires_grad), dict(tensor._attributes or {}) or None
-    state = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
     attributes = dict(tensor._attributes or {}) or None
+    if is_hollow(tensor):
+        return _C._hollow, _hollow_members(tensor), attributes
+    state = (tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.requires_grad)
     return rebuild, (type(tensor), PickledStorage(tensor.untyped_storage()), tensor.dtype, *state), attributes
 
 

@@ -71,6 +71,9 @@ LATER = {
     "attention_on_cuda": "_cuda.attention:attend",
     "lstm_step_on_cuda": "_cuda.cells:lstm_step",
     "gru_step_on_cuda": "_cuda.cells:gru_step",
+    # --- tensors without memory, of classes that answer operators ---
+    "is_hollow": "_copying:is_hollow",
+    "make_hollow": "_C:_hollow",
     # --- modes of __torch_dispatch__ ---
     "modes": "_dispatch:modes",
     "push_mode": "_dispatch:push",

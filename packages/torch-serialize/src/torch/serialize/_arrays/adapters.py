@@ -271,6 +271,8 @@ class TorchAdapter(Adapter):
             self._sparse(pickler, t)
         elif device == "meta":
             self._meta(pickler, t)
+        elif type(t) is not self._tensor_type and _is_hollow(t):
+            self._wrapper(pickler, t)
         else:
             storage, row = t.untyped_storage(), self._row(t.dtype)
             key, first = self._register(id(storage), row, storage)
@@ -325,6 +327,19 @@ class TorchAdapter(Adapter):
             _ints(tuple(t.size())) + _ints(tuple(t.stride())) + (b"\x88" if t.requires_grad else b"\x89") + b"tR"
         )
 
+    def _wrapper(self, pickler: Pickler, t) -> None:
+        # What the wrapper is made of are its attributes, which _with_state writes.
+        pickler.write(pickler.name("torch._utils._rebuild_wrapper_subclass"))
+        pickler.write(b"(")
+        pickler.save(type(t))
+        pickler.write(pickler.name(f"torch.{self._row(t.dtype).name}"))
+        pickler.write(_ints(tuple(t.size())) + _ints(tuple(t.stride())) + integer(t.storage_offset()))
+        pickler.write(pickler.name("torch.serialization._get_layout") + pickler.text(str(t.layout)) + b"\x85R")
+        index = t.device.index
+        device = pickler.name("torch.device") + pickler.text(t.device.type)
+        pickler.write(device + (b"\x85R" if index is None else integer(index) + b"\x86R"))
+        pickler.write((b"\x88" if t.requires_grad else b"\x89") + b"tR")
+
     def _untyped(self, pickler: Pickler, storage) -> None:
         self._storage(pickler, storage, BYTES)
 
@@ -362,6 +377,12 @@ def _reduces_itself(kind: type) -> bool:
         if not {"__reduce_ex__", "__reduce__"}.isdisjoint(vars(cls)):
             return True
     return False
+
+
+def _is_hollow(t) -> bool:
+    from torch import _seams
+
+    return _seams.is_hollow(t)
 
 
 def _warn_of_hooks(t) -> None:

@@ -138,6 +138,11 @@ class NumpyArrays:
     def meta(self, row, size, stride, requires_grad):
         raise NotImplementedError(NO_META)
 
+    def wrapper(self, cls, row, size, stride, storage_offset, device, requires_grad):
+        raise NotImplementedError(
+            f"load: the tensor of class {cls.__qualname__} has no memory of its own: NumPy has no array for it"
+        )
+
 
 class RawArrays(NumpyArrays):
     """Arrays that keep every bit: elements that NumPy lacks are unsigned integers whose dtype says what they are."""

@@ -200,6 +200,15 @@ class TorchArrays:
         tensor = self.torch.empty_strided(tuple(size), tuple(stride), dtype=dtype, device="meta")
         return tensor.requires_grad_() if requires_grad and self.has_autograd else tensor
 
+    def wrapper(self, cls, row, size, stride, storage_offset, device, requires_grad):
+        """A tensor of a class that answers operators itself, without memory; its parts come as its state."""
+        from torch import _seams
+
+        if not issubclass(cls, self.torch.Tensor):
+            raise FileFormatError(f"a wrapper is made of the class {cls.__qualname__}, which is none of tensors")
+        grad = requires_grad and self.has_autograd
+        return _seams.make_hollow(cls, size, stride, storage_offset, self.dtype(row), device, grad)
+
 
 def _ascend(indices) -> bool:
     """Whether the columns of a sparse tensor's indices are in order and differ, as those of a coalesced one do."""

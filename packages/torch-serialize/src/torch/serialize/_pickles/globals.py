@@ -257,7 +257,14 @@ class TorchNames:
         return self.backend.quantized(integers, scale, zero, axis[0] if axis else None, kind)
 
     def rebuild_missing(self, *args):
-        raise NotImplementedError("load: nested tensors and those of wrapper classes cannot be read yet")
+        raise NotImplementedError("load: nested tensors cannot be read yet")
+
+    def rebuild_wrapper(self, cls, dtype, size, stride, storage_offset, layout, device, requires_grad):
+        device_type = type(self.device("cpu"))
+        if not isinstance(cls, type) or str(layout) != "torch.strided" or type(device) is not device_type:
+            raise FileFormatError(f"a wrapper is made of {brief(cls)}, {brief(layout)} and {brief(device)}")
+        row = self._dtypes[id(dtype)]
+        return self.backend.wrapper(cls, row, tuple(size), tuple(stride), storage_offset, device, requires_grad)
 
     def rebuild_meta_tensor(self, dtype, size, stride, requires_grad):
         return self.backend.meta(self._dtypes[id(dtype)], tuple(size), tuple(stride), requires_grad)

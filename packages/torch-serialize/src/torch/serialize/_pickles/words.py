@@ -49,7 +49,7 @@ TABLE: tuple[tuple[str, str, str, Any], ...] = (
     ("torch._utils._rebuild_meta_tensor_no_storage", "dtype dims dims flag", "tensor", "rebuild_meta_tensor"),
     ("torch._utils._rebuild_qtensor", "storage int dims dims quantizer flag hooks", "tensor", "rebuild_qtensor"),
     ("torch._utils._rebuild_nested_tensor", "...", "tensor", "rebuild_missing"),
-    ("torch._utils._rebuild_wrapper_subclass", "...", "tensor", "rebuild_missing"),
+    ("torch._utils._rebuild_wrapper_subclass", "class dtype dims dims int layout any flag", "tensor", "rebuild_wrapper"),
     ("torch.serialization._get_layout", "text", "layout", "layout"),
     ("torch.storage._load_from_bytes", "bytes", "any", "nested"),
     ("torch.Size", "[dims]", "dims", "size"),
