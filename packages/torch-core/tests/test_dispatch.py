@@ -300,3 +300,20 @@ def test_a_wrapper_is_copied_and_pickled_with_what_it_is_made_of():
     assert type(shallow) is Wrapper and shallow.inner is w.inner
     twice = copy.deepcopy([w, w.inner])
     assert twice[0].inner is twice[1]
+
+
+def test_the_state_of_an_object_is_taken_and_set():
+    from torch._utils import _get_obj_state, _rebuild_wrapper_subclass, _set_obj_state
+
+    class Slotted:
+        __slots__ = ("__dict__", "a")
+
+    obj = Slotted()
+    obj.a, obj.b = 1, 2
+    assert _get_obj_state(obj) == ({"b": 2}, {"a": 1})
+    again = _set_obj_state(Slotted(), _get_obj_state(obj))
+    assert (again.a, again.b) == (1, 2)
+    with pytest.raises(RuntimeError, match="a tuple of 3"):
+        _set_obj_state(again, (1, 2, 3))
+    made = _rebuild_wrapper_subclass(Wrapper, torch.float64, (2,), (1,), 0, torch.strided, "cpu", False)
+    assert type(made) is Wrapper and made.shape == (2,) and made.dtype == torch.float64

@@ -165,7 +165,7 @@ static int start = [] {
   // Functions may come before the definitions: initializers have no order.
   check(aoti_torch_library_init_impl("stable_test", "CPU", "source.cpp", 1, &impl));
   check(torch_library_impl(impl, "scaled", scaled, 0));
-  check(torch_library_impl(impl, "halves", halves, 0));
+  check(torch_library_impl(impl, "stable_test::halves", halves, 0));
   check(torch_library_impl(impl, "later", halves, 0));
   check(torch_library_impl(impl, "clones", clones, 0));
   check(aoti_torch_delete_library_object(impl));
@@ -179,7 +179,7 @@ static int start = [] {
   check(aoti_torch_library_init_def("stable_test", "source.cpp", 3, &def));
   check(aoti_torch_library_def(def, "scaled(Tensor x, float by, SymInt[] dims, bool negative, str? text=None) -> Tensor"));
   check(aoti_torch_library_def(def, "halves(Tensor x) -> (Tensor, Tensor)"));
-  check(aoti_torch_library_def(def, "zeros(SymInt n) -> Tensor"));
+  check(aoti_torch_library_def(def, "stable_test::zeros(SymInt n) -> Tensor"));
   check(aoti_torch_library_def(def, "unknown(Tensor x) -> Tensor"));
   check(aoti_torch_library_def(def, "version() -> int"));
   check(aoti_torch_library_def(def, "clones(Tensor x) -> Tensor"));

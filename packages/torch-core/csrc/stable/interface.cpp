@@ -47,10 +47,15 @@ Tensor* give(Tensor t) { return new Tensor(std::move(t)); }
 struct Library {
   std::string space, key, file;
   int line;
-  Registration about(std::string op) const {
+  // A name may have its namespace in front.
+  std::string_view own(std::string_view name) const {
+    const std::string prefix = space + "::";
+    return name.starts_with(prefix) ? name.substr(prefix.size()) : name;
+  }
+  Registration about(std::string_view op) const {
     Registration r;
     r.space = space;
-    r.op = std::move(op);
+    r.op = own(op);
     r.key = key;
     r.file = strdup(file.c_str());  // a registration keeps a pointer to what lives as long as the process
     r.line = line;
@@ -420,9 +425,9 @@ API int32_t aoti_torch_delete_library_object(Library* library) {
 }
 API int32_t aoti_torch_library_def(Library* library, const char* schema) {
   return guarded([&] {
-    std::string_view text = schema;
-    Registration r = library->about(std::string(text.substr(0, text.find('('))));
-    r.schema = schema;
+    const std::string_view text = library->own(schema);
+    Registration r = library->about(text.substr(0, text.find('(')));
+    r.schema = text;
     register_operator(std::move(r));
   });
 }

@@ -58,6 +58,45 @@ def _rebuild_meta_tensor_no_storage(dtype, size, stride, requires_grad):
     return torch.empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
 
 
+def _rebuild_wrapper_subclass(cls, dtype, size, stride, storage_offset, layout, device, requires_grad):
+    if layout != torch.strided:
+        raise NotImplementedError(f"pickle: a {cls.__name__} of layout {layout}: wrappers have sizes and strides")
+    return torch._C._hollow(cls, size, stride, storage_offset, dtype, torch.device(device), requires_grad)
+
+
+def _get_obj_state(obj):
+    """The attributes of an object as a pickle holds them: a dict, or a pair with those in slots.
+
+    >>> import types
+    >>> _get_obj_state(types.SimpleNamespace(a=1))
+    {'a': 1}
+    """
+    own = getattr(type(obj), "__getstate__", None)
+    if own is not None and own is not getattr(object, "__getstate__", None):
+        return obj.__getstate__()
+    import copyreg
+
+    slots = {name: getattr(obj, name) for name in copyreg._slotnames(type(obj)) if hasattr(obj, name)}
+    return (obj.__dict__, slots) if slots else obj.__dict__
+
+
+def _set_obj_state(obj, state):
+    """Set what `_get_obj_state` gave, and return the object; RuntimeError for a tuple of other than two.
+
+    >>> import types
+    >>> _set_obj_state(types.SimpleNamespace(), {"a": 1})
+    namespace(a=1)
+    """
+    attributes, slots = state, None
+    if isinstance(state, tuple):
+        if len(state) != 2:
+            raise RuntimeError(f"_set_obj_state: expected a pair of attributes and slots, got a tuple of {len(state)}")
+        attributes, slots = state
+    set_state(obj, attributes)
+    set_state(obj, slots)
+    return obj
+
+
 def _dtype(storage):
     return getattr(storage, "dtype", torch.uint8)  # bytes and elements of uint8 are written alike
 
