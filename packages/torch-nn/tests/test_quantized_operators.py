@@ -38,3 +38,15 @@ def test_grids_that_make_no_sense_are_refused():
         ValueError, match=r"quantize_per_channel: expected a scale for each of the 3 places of axis 1, got \(2,\)"
     ):
         ops.quantize_per_channel(x, torch.ones(2), torch.zeros(2), 1, 0, 8, torch.int8)
+
+
+def test_each_token_has_a_scale_and_a_zero_point():
+    from torch.ao.quantization.fx._decomposed import _per_token_quant_qparam_dim_check, quantized_decomposed_lib
+
+    x = torch.ones(2, 4, 3)
+    _per_token_quant_qparam_dim_check(x, torch.ones(2, 4, 1), torch.zeros(8))
+    with pytest.raises(AssertionError, match=r"num_tokens: 8 scales: torch.Size\(\[3\]\)"):
+        _per_token_quant_qparam_dim_check(x, torch.ones(3), torch.zeros(8))
+    with pytest.raises(AssertionError, match="zero_points"):
+        _per_token_quant_qparam_dim_check(x, torch.ones(8), torch.zeros(1))
+    assert quantized_decomposed_lib.ns == "quantized_decomposed"

@@ -6,7 +6,10 @@ REASON = "tensors with two of every four elements are computed by tensor cores, 
 class SparseSemiStructuredTensor:
     """Raises NotImplementedError when made."""
 
+    _DEFAULT_ALG_ID = 0
     _FORCE_CUTLASS = False
+    _FUSE_TRANSPOSE = False
+    _PROTOTYPE_WARNING_SHOWN = False
     _DTYPE_SHAPE_CONSTRAINTS: dict = {}
 
     def __new__(cls, *args, **kwargs):

@@ -9,6 +9,7 @@ import torch
 from torch.library import Library
 
 _library = Library("quantized_decomposed", "DEF")
+quantized_decomposed_lib = _library  # as libraries name it that add operators of theirs
 
 
 def _check(name, input, quant_min, quant_max, axis=None, scales=None):
@@ -22,6 +23,14 @@ def _check(name, input, quant_min, quant_max, axis=None, scales=None):
         raise ValueError(
             f"{name}: expected a scale for each of the {input.shape[axis]} places of axis {axis}, got {tuple(scales.shape)}"
         )
+
+
+def _per_token_quant_qparam_dim_check(input, scales, zero_points):
+    """Whether there is one scale and zero point for each token, a line of the last dim; AssertionError when not."""
+    tokens = input.shape[:-1].numel()
+    for name, given in (("scales", scales), ("zero_points", zero_points)):
+        if tokens != given.numel():
+            raise AssertionError(f"num_tokens: {tokens} {name}: {given.size()}")
 
 
 def _along(values, input, axis):
