@@ -112,3 +112,14 @@ def test_looking_at_a_saved_tensor_holds_no_graph():
     del y, raw
     gc.collect()
     assert node() is None
+
+
+def test_the_node_that_a_gradient_goes_to_is_found_by_tensor_and_by_edge():
+    from torch.autograd.graph import _get_grad_fn_or_grad_acc, get_gradient_edge
+
+    x = leaf()
+    y = x * 2
+    assert _get_grad_fn_or_grad_acc(y) is y.grad_fn is _get_grad_fn_or_grad_acc(get_gradient_edge(y))
+    assert _get_grad_fn_or_grad_acc(x).variable is x
+    with pytest.raises(RuntimeError, match="does not require gradients"):
+        _get_grad_fn_or_grad_acc(x.detach())

@@ -145,3 +145,11 @@ def test_every_parameter_of_a_layer_passes_register_parameter(make, monkeypatch)
 
     monkeypatch.setattr(nn.Module, "register_parameter", watched)
     assert seen == [name for name, _ in make().named_parameters()]
+
+
+def test_sequences_are_put_in_another_order_with_a_warning():
+    from torch.nn.modules.rnn import apply_permutation
+
+    x = torch.tensor([[1, 2, 3], [4, 5, 6]])
+    with pytest.warns(FutureWarning, match="index_select"):
+        assert apply_permutation(x, torch.tensor([2, 0, 1])).tolist() == [[3, 1, 2], [6, 4, 5]]

@@ -1,6 +1,7 @@
 """Groups, state dicts, closures, hooks: what all optimisers share."""
 
 import copy
+import importlib
 import subprocess
 import sys
 
@@ -322,6 +323,8 @@ def test_optimisers_written_elsewhere_find_what_they_import():
         ("torch.float32", [0], 2),
         ("torch.float64", [1], 2),
     ]
+    module = importlib.import_module("torch.optim.optimizer")
+    assert module.DeviceDict == dict[torch.device | None, torch.Tensor]
     pair = [torch.ones(1, dtype=torch.complex64)], [torch.zeros(1, dtype=torch.complex64)]
     optimizer._view_as_real(*pair)
     assert pair[0][0].shape == pair[1][0].shape == (1, 2)

@@ -57,6 +57,11 @@ def get_gradient_edge(tensor: Tensor) -> Any:
     return GradientEdge(*_C._gradient_edge(tensor))
 
 
+def _get_grad_fn_or_grad_acc(tensor: Tensor | GradientEdge) -> Any:
+    """The node that a tensor's gradient goes to, or that of an edge; RuntimeError where the tensor needs none."""
+    return tensor.node if isinstance(tensor, GradientEdge) else get_gradient_edge(tensor).node
+
+
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
     """Marks a tensor (or each of several) as changed in place, for code that changes memory behind autograd's back."""
     for t in (tensor,) if hasattr(tensor, "requires_grad") else tensor:

@@ -16,6 +16,8 @@ from torch._seams import end_range as _end_range
 from torch._seams import is_profiling as _profiling
 
 from ._extending import (  # noqa: F401  (optimisers written elsewhere import these from here)
+    DeviceDict,
+    DeviceDtypeDict,
     ParamsT,
     StateDict,
     _default_to_fused_or_foreach,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import torch
 from torch import _seams
@@ -432,3 +433,14 @@ class GRUCell(RNNCellBase):
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         return self._step(STEPS["GRU"], input, None if hx is None else (hx,))[0]
+
+
+def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tensor:
+    """The tensor with its slices along ``dim`` in another order. Deprecated: ``tensor.index_select(dim, permutation)``.
+
+    >>> apply_permutation(torch.tensor([[1, 2]]), torch.tensor([1, 0]))
+    tensor([[2, 1]])
+    """
+    text = "apply_permutation is deprecated, please use tensor.index_select(dim, permutation) instead"
+    warnings.warn(text, FutureWarning, stacklevel=2)
+    return tensor.index_select(dim, permutation)
