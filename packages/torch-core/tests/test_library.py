@@ -395,3 +395,24 @@ def test_an_operator_of_the_program_takes_dtypes_that_only_store_numbers():
     assert narrow.dtype == torch.float8_e4m3fn
     assert widened(narrow, torch.tensor(3.0)).tolist() == [3, 6]
     assert torch.ops.mine.narrowed(narrow).view(torch.uint8).tolist() == narrow.view(torch.uint8).tolist()
+
+
+def test_a_function_for_autocast_is_called_where_that_is_on():
+    lib = torch.library.Library("autocast_function", "DEF")
+    lib.define("twice(Tensor x) -> Tensor")
+    lib.impl("twice", lambda x: x * 2, "CPU")
+    off = torch._C.DispatchKeySet(torch._C.DispatchKey.AutocastCPU)
+    seen = []
+
+    def under_autocast(x):
+        with torch._C._ExcludeDispatchKeyGuard(off):
+            seen.append(torch.is_autocast_enabled("cpu"))
+            return torch.ops.autocast_function.twice(x.float()).to(x.dtype)
+
+    lib.impl("twice", under_autocast, "AutocastCPU")
+    x = torch.ones(2, dtype=torch.bfloat16)
+    assert torch.ops.autocast_function.twice(x).tolist() == [2, 2] and seen == []
+    with torch.autocast("cpu"):
+        assert torch.ops.autocast_function.twice(x).dtype == torch.bfloat16
+        assert torch.is_autocast_enabled("cpu")
+    assert seen == [False]

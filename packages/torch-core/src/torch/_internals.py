@@ -75,12 +75,35 @@ _is_current_rpc_agent_set = _are_functorch_transforms_active
 
 
 class _ExcludeDispatchKeyGuard:
-    """Raises NotImplementedError: operators cannot be told to pass over a part of what they do."""
+    """Within it autocast is off for the devices of the keys; NotImplementedError for keys of anything else, since operators
+    cannot be told to pass over another part of what they do.
+
+    >>> key = torch._C.DispatchKey.AutocastCPU
+    >>> with torch.autocast("cpu"), torch._C._ExcludeDispatchKeyGuard(torch._C.DispatchKeySet(key)):
+    ...     torch.is_autocast_enabled("cpu")
+    False
+    """
 
     def __init__(self, keys):
-        raise NotImplementedError(
-            "torch._C._ExcludeDispatchKeyGuard: operators here do not pass over single parts; use torch.no_grad or torch.autocast"
-        )
+        names = sorted(key.name for key in keys._keys)
+        if others := [name for name in names if not name.startswith("Autocast")]:
+            raise NotImplementedError(
+                f"torch._C._ExcludeDispatchKeyGuard: operators here do not pass over {', '.join(others)}; use torch.no_grad or torch.autocast"
+            )
+        self._devices = [device for device in ("cpu", "cuda") if f"Autocast{device.upper()}" in names]
+
+    def __enter__(self):
+        import torch
+
+        self._before = [(device, torch.is_autocast_enabled(device)) for device in self._devices]
+        for device in self._devices:
+            torch.set_autocast_enabled(device, False)
+
+    def __exit__(self, *error):
+        import torch
+
+        for device, before in self._before:
+            torch.set_autocast_enabled(device, before)
 
 
 class _Keys(type):

@@ -34,6 +34,7 @@ KEYS = {
     *(f"{layer}{key}" for layer in ("Autograd", "Autocast") for key in DEVICE_KEYS.values()),
     "PrivateUse1",
 }
+AUTOCAST = {f"Autocast{key}" for key in DEVICE_KEYS.values()}
 KEYS |= {
     "ADInplaceOrView",
     "BackendSelect",
@@ -102,6 +103,8 @@ class Operator(OpOverload):
 
             return handle_torch_function(self, (*args, *kwargs.values()), *args, **kwargs)
         arguments = self._schema.bind(self.name(), args, kwargs)
+        if (own := self._autocast_kernel(arguments)) is not None:
+            return self._plain(own, arguments)
         if self.autocast and (dtype := self._autocast_dtype(list(_tensors(arguments.values())))) is not None:
             arguments = {k: _cast(v, dtype) for k, v in arguments.items()}
         return self.call(arguments)
@@ -190,6 +193,16 @@ class Operator(OpOverload):
         raise NotImplementedError(
             f"Could not run '{self.name()}' with arguments from the '{device}' backend: functions are registered for {found}"
         )
+
+    def _autocast_kernel(self, arguments):
+        """The function that was registered for autocast on the device of the tensors, where that is on; else None."""
+        if self.kernels.keys().isdisjoint(AUTOCAST):
+            return None
+        import torch
+
+        device = _device_of(list(_tensors(arguments.values())))
+        function = self.kernels.get(f"Autocast{device}")
+        return function if function is not None and torch.is_autocast_enabled(device.lower()) else None
 
     def _autocast_dtype(self, tensors):
         for device, dtype in self.autocast.items():
