@@ -446,3 +446,18 @@ def test_writing_needs_no_package_beside_the_core(tmp_path):
     settings = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     done = subprocess.run([sys.executable, "-c", code], env=settings, capture_output=True, text=True)
     assert done.stdout == "[]\n", done.stderr
+
+
+def test_loggers_of_libraries_give_the_event_file_summaries_of_their_own(tmp_path):
+    from torch.utils.tensorboard.summary import hparams
+
+    writer = SummaryWriter(tmp_path)
+    file = writer._get_file_writer()
+    assert file is writer.file_writer
+    for content in hparams({"lr": 0.1, "net": "small"}, {"loss": 0.5}):
+        file.add_summary(content, 3)
+    writer.close()
+    written = [e for e in events(tmp_path) if e.HasField("summary")]
+    tags = [value.tag for e in written for value in e.summary.value]
+    assert tags == [f"_hparams_/{name}" for name in ("experiment", "session_start_info", "session_end_info")]
+    assert {e.step for e in written} == {3}

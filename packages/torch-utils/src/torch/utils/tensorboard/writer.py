@@ -59,11 +59,15 @@ class SummaryWriter:
         if purge_step is not None:  # SessionLog: status 1 START
             self.file_writer.add_event(event(purge_step, None, proto.data(7, proto.integer(1, 1))))
 
-    def _add(self, content: bytes, global_step, walltime) -> None:
+    def _get_file_writer(self) -> FileWriter:
+        """What writes the event file, which loggers of libraries give summaries of their own; open again after `close`."""
         if self.file_writer._closed:
             self.file_writer.reopen()
+        return self.file_writer
+
+    def _add(self, content: bytes, global_step, walltime) -> None:
         step = None if global_step is None else int(summary.number("global_step", global_step))
-        self.file_writer.add_summary(content, step, walltime)
+        self._get_file_writer().add_summary(content, step, walltime)
 
     def get_logdir(self) -> str:
         """The folder of the run."""
