@@ -14,7 +14,7 @@ namespace {
 
 // PyTorch's codes in the order of our enumerators.
 constexpr int32_t kDTypeCodes[] = {
-    11, 0, 1, 2, 3, 4, 27, 28, 29, 5, 15, 6, 7, 9, 10, 8, 24, 23, 25, 26, 44,
+    11, 0, 1, 2, 3, 4, 27, 28, 29, 5, 15, 6, 7, 9, 10, 8, 24, 23, 26, 25, 44,
 };
 static_assert(std::size(kDTypeCodes) == kAllDTypes);
 constexpr int32_t kDeviceCodes[] = {0, 1, 14, 20};
