@@ -160,6 +160,11 @@ static void spliced(Bits* stack, uint64_t, uint64_t) {
   stack[0] = strcmp(text, "acdefdef") == 0;
 }
 
+// codes(Device d, ScalarType t, MemoryFormat m) -> int: what stands for each of them, side by side
+static void codes(Bits* stack, uint64_t, uint64_t) {
+  stack[0] = (stack[0] >> 32) * 10000 + (stack[1] & 0xffffffff) * 100 + (stack[2] & 0xffffffff);
+}
+
 static int start = [] {
   Library *def, *impl;
   // Functions may come before the definitions: initializers have no order.
@@ -174,6 +179,7 @@ static int start = [] {
   check(torch_library_impl(impl, "unknown", unknown, 0));
   check(torch_library_impl(impl, "version", version, 0));
   check(torch_library_impl(impl, "spliced", spliced, 0));
+  check(torch_library_impl(impl, "codes", codes, 0));
   check(torch_library_impl(impl, "versions", version, 0));
   check(aoti_torch_delete_library_object(impl));
   check(aoti_torch_library_init_def("stable_test", "source.cpp", 3, &def));
@@ -184,6 +190,7 @@ static int start = [] {
   check(aoti_torch_library_def(def, "version() -> int"));
   check(aoti_torch_library_def(def, "clones(Tensor x) -> Tensor"));
   check(aoti_torch_library_def(def, "spliced() -> bool"));
+  check(aoti_torch_library_def(def, "codes(Device d, ScalarType t, MemoryFormat m) -> int"));
   check(aoti_torch_library_def(def, "versions() -> (int, int)"));
   check(aoti_torch_delete_library_object(def));
   return 0;
@@ -273,6 +280,25 @@ def test_errors_of_an_extension_and_of_what_it_calls_are_python_errors(operators
 def test_a_function_whose_results_have_no_place_here_is_refused_when_it_is_called(operators):
     with pytest.raises(NotImplementedError, match=r"stable_test::versions.*\(int, int\)"):
         operators.versions()
+
+
+# Those of PyTorch's c10::DeviceType, ScalarType and MemoryFormat.
+DTYPES = {
+    "uint8": 0, "int8": 1, "int16": 2, "int32": 3, "int64": 4, "float16": 5, "float32": 6, "float64": 7, "complex32": 8,
+    "complex64": 9, "complex128": 10, "bool": 11, "bfloat16": 15, "float8_e5m2": 23, "float8_e4m3fn": 24,
+    "float8_e5m2fnuz": 25, "float8_e4m3fnuz": 26, "uint16": 27, "uint32": 28, "uint64": 29, "float8_e8m0fnu": 44,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name, code", DTYPES.items())
+def test_dtypes_have_the_numbers_of_pytorch(operators, name, code):
+    assert operators.codes("cpu", getattr(torch, name), torch.contiguous_format) == code * 100
+
+
+def test_devices_and_memory_formats_have_the_numbers_of_pytorch(operators):
+    assert operators.codes("meta", torch.uint8, torch.contiguous_format) == 14 * 10000
+    formats = torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d
+    assert [operators.codes("cpu", torch.uint8, one) for one in formats] == [0, 1, 2, 3]
 
 
 def test_a_step_of_a_newer_standard_library_is_lent_as_well(operators):

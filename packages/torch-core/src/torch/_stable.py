@@ -16,10 +16,10 @@ from . import _C
 from ._schemas import Schema
 
 FOLDER = pathlib.Path(__file__).parent / "lib" / "stable"
-#: what names of missing libraries begin with when an extension asks for PyTorch's
-OURS = re.compile(r"\b(libtorch|libc10|libcudart)[\w.]*\.so")
+#: what the loader says of a library of PyTorch's, or of CUDA's runtime, that an extension needs
+MISSING = re.compile(r"(lib(?:torch|c10|cudart)[\w.]*): cannot open shared object file")
 
-_opened = []  # keeps the libraries
+_opened: dict[str, ctypes.CDLL] = {}  # by name, kept for good
 _lock = threading.Lock()
 
 #: The operators that extensions may call, with the order of arguments that they count on: those of torch/csrc/stable/ops.h,
@@ -109,43 +109,29 @@ SCHEMAS = (
 
 
 def load(path):
-    """Load an extension, and PyTorch's libraries as we have them for it if it asks for those; OSError is the loader's."""
-    try:
-        ctypes.CDLL(path)
-    except OSError as error:
-        if not OURS.search(str(error)):
-            raise
-        with _lock:
-            if not _opened:
-                _open()
-        ctypes.CDLL(path)
-
-
-def _open():
-    for name in (
-        "libtorch_cpu.so",
-        "libtorch.so",
-        "libtorch_python.so",
-        "libc10.so",
-        "libtorch_cuda.so",
-        "libc10_cuda.so",
-    ):
-        _opened.append(ctypes.CDLL(str(FOLDER / name)))
-    for version in (12, 13):
-        _opened.append(_cuda_runtime(version))
-    _C._stable_serve(_call)
-
-
-def _cuda_runtime(version):
-    """The runtime of the system or of NVIDIA's wheels; where there is none, a library that says so when it is called."""
-    name = f"libcudart.so.{version}"
-    wheels = pathlib.Path(__file__).parents[1] / "nvidia"
-    for candidate in (name, *map(str, wheels.glob(f"*/lib/{name}")), str(FOLDER / name)):
+    """Load an extension, and of PyTorch's libraries as we have them those that it asks for; OSError is the loader's."""
+    asked = set()
+    while True:
         try:
-            return ctypes.CDLL(candidate)
-        except OSError:
-            continue
-    raise OSError(f"{FOLDER / name}: cannot open shared object file: the installation of torch-core is not whole")
+            ctypes.CDLL(path)
+        except OSError as error:
+            name = (found := MISSING.match(str(error))) and found[1]
+            if name is None or name in asked or not (FOLDER / name).is_file():
+                raise
+            asked.add(name)
+            with _lock:
+                if not _opened:
+                    _C._stable_serve(_call)
+                if name not in _opened:
+                    _opened[name] = _library(name)
+        else:
+            return
+
+
+def _library(name):
+    """CUDA's runtime from NVIDIA's wheels, if they are there; all others, and one that says that there is none, are ours."""
+    wheels = (pathlib.Path(__file__).parents[1] / "nvidia").glob(f"*/lib/{name}")
+    return ctypes.CDLL(str(next(wheels, FOLDER / name)))
 
 
 @functools.cache
