@@ -101,3 +101,58 @@ def test_scans_that_do_not_fit_are_named():
     ):
         with pytest.raises(RuntimeError, match=text):
             associative_scan(*arguments)
+
+
+def test_a_scan_carries_a_value_and_stacks_results():
+    from torch._higher_order_ops.scan import scan
+
+    x = torch.arange(6.0).view(3, 2)
+    last, rows = scan(lambda total, row: (total + row, total * row), torch.zeros(2), x)
+    assert torch.equal(last, x.sum(0)) and torch.equal(rows, (x.cumsum(0) - x) * x)
+    last, rows = scan(lambda total, row: (total + row, total * row), torch.zeros(2), x, reverse=True)
+    assert torch.equal(rows, (x.flip(0).cumsum(0) - x.flip(0)).flip(0) * x)
+    _, columns = scan(lambda total, column: (total + column, {"y": total.clone()}), torch.zeros(3), x, dim=1)
+    assert torch.equal(columns["y"], x.cumsum(1) - x)
+    assert scan(lambda c, x: (c, x), x, []) == (x, [])
+
+
+def test_a_map_goes_over_slices_of_trees():
+    from torch._higher_order_ops import map
+
+    x = torch.arange(6.0).view(3, 2)
+    found = map(lambda pair, y: (pair[0] @ y, pair[1] + 1), (x, x[:, 0]), torch.ones(2))
+    assert torch.equal(found[0], x.sum(1)) and torch.equal(found[1], x[:, 0] + 1)
+
+
+def test_operators_of_functions_have_names_in_graphs():
+    import pickle
+
+    operator = torch.ops.higher_order.cond
+    assert str(operator) == "cond" and operator.name() == "cond" and pickle.loads(pickle.dumps(operator)) is operator
+    x = torch.tensor([1, 2])
+    assert torch.equal(torch.ops.higher_order.map_impl(lambda a, b: (a + b,), [x], [x])[0], x[:, None] + x)
+    assert torch.ops.higher_order.while_loop(lambda i: (i < 3,), lambda i: (i + 1,), (torch.tensor(0),)) == (
+        torch.tensor(3),
+    )
+    carry, rows = torch.ops.higher_order.scan(lambda c, x: (c + x, c), [torch.tensor(0)], [x], [])
+    assert carry == 3 and rows.tolist() == [0, 1]
+    with pytest.raises(AttributeError, match="'nothing'"):
+        torch.ops.higher_order.nothing
+
+
+def test_loops_that_do_not_fit_are_named():
+    from torch._higher_order_ops import map, scan
+
+    x = torch.ones(3, 2)
+    for call, text in (
+        (lambda: map(torch.sin, torch.tensor(1.0)), "map: xs must have a dim 0 to go along, got a tensor of 0 dims"),
+        (lambda: map(torch.sin, (x, x[:2])), r"map: all of xs must have one size along dim 0, got \[3, 2\]"),
+        (lambda: map(torch.sin, x[:0]), "at least 1, got 0"),
+        (lambda: scan(lambda c, x: (c.sum(), x), x[0], x), "scan: combine_fn must keep shape and dtype of the carry"),
+        (lambda: scan(lambda c, x: c, x[0], x), "must give the carry and a result"),
+        (lambda: scan(3, x[0], x), "combine_fn must be a function, got int"),
+        (lambda: scan(torch.add, [], x), "init must be a tensor"),
+        (lambda: torch.cond(True, torch.sin, torch.cos, x), "operands must be a tuple or list, got Tensor"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            call()

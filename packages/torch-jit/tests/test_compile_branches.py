@@ -35,7 +35,7 @@ def around(x):
 
 def test_both_branches_are_one_graph_with_what_they_read_around_them():
     (graph,) = whole(around, (X,), (-X,))
-    call = next(n for n in graph.graph.nodes if n.target is torch.cond)
+    call = next(n for n in graph.graph.nodes if n.target is torch.ops.higher_order.cond)
     assert [n.op for n in call.args[1:3]] == ["get_attr", "get_attr"] and len(call.args[3]) == 3
     assert "aten.sin" in {str(n.target) for n in graph.false_graph_0.graph.nodes}
 

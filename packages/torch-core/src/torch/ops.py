@@ -230,6 +230,11 @@ def __getattr__(name):
 
     from ._registered import Namespace
 
+    if name == "higher_order":
+        from ._higher_order_ops import namespace
+
+        globals()[name] = namespace
+        return namespace
     if name == "quantized" and find_spec("torch.ao"):  # which has it
         from .ao.nn.quantized._operators import library
 

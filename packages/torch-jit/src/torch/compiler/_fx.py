@@ -56,7 +56,7 @@ def _convert(root, made, node, values):
         for i, value in enumerate(outputs):
             values[value.unique()] = result if len(outputs) == 1 else made.call_function(operator.getitem, (result, i))
     elif kind == "prim::If":
-        result = made.call_function(torch.cond, _branches(root, made, node, inputs[0], values))
+        result = made.call_function(torch.ops.higher_order.cond, _branches(root, made, node, inputs[0], values))
         for i, value in enumerate(outputs):
             values[value.unique()] = made.call_function(operator.getitem, (result, i))
     elif len(outputs) == 1 and str(outputs[0].type()) == "int":

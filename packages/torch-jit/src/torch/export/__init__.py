@@ -62,8 +62,9 @@ def _export(function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any, movin
     rest = {n: t for n, t in builder.tensors().items() if n not in state}
     signature = ModuleCallSignature([], [], observed.spec, observed.tape.out_spec, builder.argument_names())
     ranges = {s.name: (s.low, s.high) for s in observed.symbols}
+    ranges |= {u.name: tuple(observed.tape.bounds[u.name]) for u in observed.tape.unknown}
     return ExportedProgram(
-        {},
+        builder.modules,
         graph,
         builder.signature,
         state,

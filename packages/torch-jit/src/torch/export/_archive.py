@@ -11,7 +11,11 @@ from typing import Any
 
 import torch
 from torch import _pytree as pytree
-from torch.fx import Graph, Node
+from torch._higher_order_ops.cond import cond_op
+from torch._higher_order_ops.map import map_impl
+from torch._higher_order_ops.scan import scan_op
+from torch._higher_order_ops.while_loop import while_loop_op
+from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
 from . import _leaves, _rows
@@ -44,7 +48,7 @@ def save(program: ExportedProgram, f: Any, extra_files: dict | None, options: di
     call = program.call_spec
     text = {
         "version": VERSION,
-        "nodes": [_node(n) for n in program.graph.nodes],
+        **_graph(program.graph_module),
         "inputs": [_spec(s) | {"persistent": s.persistent} for s in program.graph_signature.input_specs],
         "outputs": [_spec(s) for s in program.graph_signature.output_specs],
         "ranges": program.range_constraints,
@@ -62,6 +66,12 @@ def save(program: ExportedProgram, f: Any, extra_files: dict | None, options: di
         "extra_files": dict(extra_files or {}),
     }
     torch.save(content, f)
+
+
+def _graph(module):
+    """A graph, with those of functions within."""
+    functions = {n.target: _graph(getattr(module, n.target)) for n in module.graph.nodes if n.op == "get_attr"}
+    return {"nodes": [_node(n) for n in module.graph.nodes], "functions": functions}
 
 
 def _aliases(state):
@@ -111,6 +121,8 @@ def _name(node):
         if target.namespace != "aten":
             return [target.namespace, f"{target._opname}.{target._overloadname}"]
         return [target.namespace, target.overloadpacket.__name__]
+    if isinstance(target, torch._ops.HigherOrderOperator):
+        return ["higher_order", target.name()]
     if isinstance(target, torch._ops.OpOverloadPacket):
         return [target._library, target.__name__]
     raise NotImplementedError(f"export.save: {node} calls {target}, which has no name in a file")
@@ -165,12 +177,7 @@ def _read(content, extra_files):
     text = json.loads(content["exported program"])
     if text["version"] != VERSION:
         raise RuntimeError(f"export.load: the file has version {text['version']}, this torch reads {VERSION}")
-    graph, nodes = Graph(), {}
-    for found in text["nodes"]:
-        node = nodes[found["name"]] = _made(graph, found, nodes)
-        if node.name != found["name"]:
-            raise ValueError(f"two nodes of one name: {found['name']}")
-    graph.lint()
+    graph, nodes, modules = _read_graph(text)
     state, trained = dict(content["state_dict"]), set(content["trained"])
     aliases = text["aliases"]
     parameters = {s["target"] for s in text["inputs"] if s["kind"] == "PARAMETER"}
@@ -191,8 +198,25 @@ def _read(content, extra_files):
     ranges = {name: (low, high) for name, (low, high) in text["ranges"].items()}
     signature = ExportGraphSignature(inputs, outputs)
     return ExportedProgram(
-        {}, graph, signature, state, ranges, [ModuleCallEntry("", call)], None, dict(content["constants"])
+        modules, graph, signature, state, ranges, [ModuleCallEntry("", call)], None, dict(content["constants"])
     )
+
+
+def _read_graph(text):
+    """A graph, its nodes by name, and the graph modules of functions within."""
+    graph, nodes = Graph(), {}
+    for found in text["nodes"]:
+        node = nodes[found["name"]] = _made(graph, found, nodes)
+        if node.name != found["name"]:
+            raise ValueError(f"two nodes of one name: {found['name']}")
+    modules = {}
+    for name, inner in text.get("functions", {}).items():
+        if not name.isidentifier():
+            raise ValueError(f"a function of the name {name!r}")
+        within, _, own = _read_graph(inner)
+        modules[name] = GraphModule(own, within)
+    graph.lint()
+    return graph, nodes, modules
 
 
 def _read_argument(spec, nodes):
@@ -207,7 +231,9 @@ def _made(graph, found, nodes):
     op = found["op"]
     if op == "output":
         return graph.output(args[0] if not isinstance(args[0], list) else tuple(args[0]))
-    if op == "placeholder":
+    if op == "get_attr":
+        node = graph.create_node("get_attr", found["target"], (), {}, found["name"])
+    elif op == "placeholder":
         node = graph.create_node("placeholder", found["target"], (), {}, found["name"])
     elif op == "call_function":
         target = _target(*found["target"])
@@ -237,6 +263,8 @@ def _target(library, name):
         return NUMBERS[name]
     if library == "function":
         return functions()[name]
+    if library == "higher_order":
+        return {"cond": cond_op, "while_loop": while_loop_op, "map_impl": map_impl, "scan": scan_op}[name]
     if library != "aten":
         name, _, overload = name.partition(".")
         if not hasattr(getattr(torch.ops, library), name):
@@ -245,10 +273,14 @@ def _target(library, name):
             )
         packet = getattr(getattr(torch.ops, library), name)
         return getattr(packet, overload) if overload else packet
-    if name != "sym_size" and name not in _rows.schemas():
+    if name not in _NO_ROWS and name not in _rows.schemas():
         raise ValueError(f"operator aten.{name} is not part of this stack")
     packet = getattr(torch.ops.aten, name)
     return packet.int if name == "sym_size" else packet.default
+
+
+#: calls of graphs that are no rows of the core
+_NO_ROWS = {"sym_size", "item", "_assert_scalar"}
 
 
 def _of_torch(name, *kinds):

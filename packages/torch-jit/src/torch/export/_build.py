@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import keyword
 import operator
 import re
@@ -10,13 +11,15 @@ from typing import Any
 
 import torch
 from torch import _pytree as pytree
-from torch.fx import Graph, Node
+from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
 from . import _rows
+from ._nested import Nested
+from ._numbers import Integer, Real
 from ._observe import Program, names_of_leaves
 from ._sizes import Formula, Size
-from ._tape import Ref, Value
+from ._tape import Ref, Tape, Value
 from .graph_signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -29,46 +32,32 @@ from .graph_signature import (
 )
 
 
-class Builder:
-    """Makes the graph and its signature."""
+class _Body:
+    """Makes the nodes of a tape's calls."""
 
-    def __init__(self, program: Program, function: Any) -> None:
-        self.program, self.tape = program, program.tape
+    def __init__(self, tape: Tape, varying: list[dict], names: dict[tuple, str]) -> None:
+        self.tape, self.varying = tape, varying
         self.graph = Graph()
-        self.signature = ExportGraphSignature()
-        self.constants: dict[str, torch.Tensor] = {}
+        #: graphs of functions within
+        self.modules: dict[str, GraphModule] = {}
         self._nodes: dict[int, Node] = {}
         self._sizes: dict[Any, Node] = {}
-        self._module = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
-        self._function = function
-        self._names = self._dim_names()
+        self._names = {}
+        #: what a size is called that was these numbers
+        self._called = dict(names)
 
-    def build(self) -> Graph:
-        """The whole graph."""
-        self._take_in()
+    def _calls(self):
         for call in self.tape.calls:
             self._call(call)
-        self._give_out()
-        self.graph.eliminate_dead_code()
-        self.graph.lint()
-        return self.graph
 
     # --- sizes ---
 
-    def _dim_names(self):
-        """(value, dim) -> what an input's size is called."""
-        found = {}
-        for symbol in self.program.symbols:
-            for leaf, dim, what in symbol.places:
-                found[self.tape.inputs[leaf], dim] = symbol.name if what is None else what.name
-        return found
-
     def sizes_of(self, n: int) -> tuple:
         """The shape of a value, with names for sizes that may change."""
-        value, varying = self.tape.values[n], self.program.varying[n]
-        seen = {}
+        value, varying = self.tape.values[n], self.varying[n]
+        seen = dict(self._called)
         for (number, dim), name in self._names.items():
-            seen.setdefault(self.program.varying[number].get(dim), name)
+            seen.setdefault(self.varying[number].get(dim), name)
         names = [
             size if i not in varying else self._names.get((n, i)) or seen.get(varying[i]) or f"d{n}_{i}"
             for i, size in enumerate(value.shape)
@@ -80,16 +69,176 @@ class Builder:
         if not isinstance(rule, (Size, Formula)):
             return rule
         if rule not in self._sizes:
+            if isinstance(rule, Size) and rule.dim is None:
+                return self._nodes[rule.n]
             if isinstance(rule, Size):
                 node = self.graph.call_function(torch.ops.aten.sym_size.int, (self._nodes[rule.n], rule.dim))
                 value = self.tape.values[rule.n].shape[rule.dim]
             else:
-                left, right = self._formula(rule.left), self._formula(rule.right)
-                node = self.graph.call_function(rule.function, (left, right))
-                value = rule.function(*(x.meta["val"] if isinstance(x, Node) else x for x in (left, right)))
+                parts = [self._formula(part) for part in (rule.left, rule.right) if part is not None]
+                node = self.graph.call_function(rule.function, tuple(parts))
+                value = rule.function(*(x.meta["val"] if isinstance(x, Node) else x for x in parts))
             node.meta["val"] = value
             self._sizes[rule] = node
         return self._sizes[rule]
+
+    # --- calls ---
+
+    def _note(self, node: Node, n: int) -> None:
+        value: Value = self.tape.values[n]
+        if value.number is not None:
+            node.meta["val"] = value.number
+            return
+        node.meta["val"] = torch.empty(value.shape, dtype=value.dtype, device="meta")
+        node.meta["sizes"] = self.sizes_of(n)
+
+    def _argument(self, value):
+        if isinstance(value, Ref):
+            return self._nodes[value.n]
+        if isinstance(value, (list, tuple)):
+            return [self._argument(v) for v in value]
+        if isinstance(value, (Integer, Real)):
+            return int(value) if isinstance(value, Integer) else float(value)
+        return self._formula(value)
+
+    def _check(self, call):
+        """A condition on numbers, asked when the program runs."""
+        a = call.arguments
+        function = getattr(operator, a["function"])
+        left, right = self._argument(a["left"]), self._argument(a["right"])
+        if not isinstance(left, Node) and not isinstance(right, Node):
+            return
+        asked = self.graph.call_function(function, (left, right))
+        asked.meta["val"] = function(*(x.meta["val"] if isinstance(x, Node) else x for x in (left, right)))
+        node = self.graph.call_function(torch.ops.aten._assert_scalar.default, (asked, a["text"]))
+        node.meta.update(place=call.place, stack_trace=call.place.trace())
+
+    def _call(self, call):
+        if call.name == "_check":
+            self._check(call)
+            return
+        within = any(isinstance(v, Nested) for v in call.arguments.values())
+        node = self._higher_order(call) if within else self._plain(call)
+        self._results(call, node)
+
+    def _plain(self, call):
+        values = {k: self._argument(v) for k, v in call.arguments.items()}
+        places = [k for k in values if k not in call.keywords]
+        while places and places[-1] in call.defaults and _same(values[places[-1]], call.defaults[places[-1]]):
+            places.pop()
+        kwargs = {
+            k: values[k]
+            for k in values
+            if k in call.keywords and not (k in call.defaults and _same(values[k], call.defaults[k]))
+        }
+        target = call.target
+        if isinstance(target, torch._ops.OpOverloadPacket):
+            examples = map_arg((tuple(values[k] for k in places), kwargs), lambda n: n.meta["val"])
+            target = _rows.overload(call.name, tuple(call.arguments), *examples)
+        return self.graph.create_node(
+            "call_function",
+            target,
+            tuple(values[k] for k in places),
+            kwargs,
+            getattr(call.target, "_opname", call.target.__name__),
+        )
+
+    def _results(self, call, node):
+        node.meta.update(
+            arguments=tuple(call.arguments), place=call.place, stack_trace=call.place.trace(), operator=call.name,
+            nn_module_stack={path: (path, kind) for path, kind in call.place.modules},
+        )  # fmt: skip
+        if call.single:
+            self._nodes[call.results[0]] = node
+            self._note(node, call.results[0])
+            return
+        node.meta["val"] = []
+        for i, n in enumerate(call.results):
+            if n is None:
+                continue
+            part = self.graph.call_function(operator.getitem, (node, i))
+            part.meta.update(
+                place=call.place, stack_trace=call.place.trace(), nn_module_stack=node.meta["nn_module_stack"]
+            )
+            self._nodes[n] = part
+            self._note(part, n)
+            node.meta["val"].append(part.meta["val"])
+
+    # --- functions within ---
+
+    def _higher_order(self, call):
+        """A call of an operator that takes functions: each is a graph module, with one placeholder for each operand."""
+        within = [v for v in call.arguments.values() if isinstance(v, Nested)]
+        last = list(call.arguments)[-1]
+        arguments = dict(call.arguments)
+        arguments[last] = [*arguments[last], *(rule for each in within for _, rule in each.rules)]
+        operands = [self._argument(v) for group in arguments.values() if isinstance(group, list) for v in group]
+        count = next(i for i in itertools.count() if f"{within[0].word}_{i}" not in self.modules)
+        values = []
+        for value in arguments.values():
+            if isinstance(value, Nested):
+                name = f"{value.word}_{count}"
+                self.modules[name] = self._within(value, within, operands)
+                values.append(self.graph.get_attr(name))
+            else:
+                found = self._argument(value)
+                values.append(tuple(found) if isinstance(found, list) else found)
+        return self.graph.call_function(call.target, tuple(values))
+
+    def _within(self, nested, group, operands):
+        names = dict(self._called)
+        for (number, dim), name in self._names.items():
+            names.setdefault(self.varying[number].get(dim), name)
+        body = _Body(nested.tape, nested.varying, names)
+        taken = [*nested.taken, *(n if each is nested else None for each in group for n, _ in each.rules)]
+        placed: set[str] = set()
+        for n, operand in zip(taken, operands, strict=True):
+            name = operand.name if isinstance(operand, Node) else "number"
+            node = body.graph.placeholder(name if name not in placed else f"{name}_again_{len(placed)}")
+            placed.add(name)
+            if n is None:
+                node.meta.update({k: operand.meta[k] for k in ("val", "sizes") if k in operand.meta})
+            else:
+                body._note(node, n)
+                body._nodes[n] = node
+        body._calls()
+        results = [body._argument(leaf) for leaf in nested.tape.outputs]
+        body.graph.output(results[0] if nested.word == "while_loop_cond_graph" else tuple(results))
+        body.graph.eliminate_dead_code()
+        body.graph.lint()
+        return GraphModule(body.modules, body.graph)
+
+
+class Builder(_Body):
+    """Makes the graph and its signature."""
+
+    def __init__(self, program: Program, function: Any) -> None:
+        super().__init__(program.tape, program.varying, {})
+        self.program = program
+        self.signature = ExportGraphSignature()
+        self.constants: dict[str, torch.Tensor] = {}
+        self._module = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
+        self._function = function
+        self._names = self._dim_names()
+
+    def build(self) -> Graph:
+        """The whole graph."""
+        self._take_in()
+        self._calls()
+        self._give_out()
+        self.graph.eliminate_dead_code()
+        self.graph.lint()
+        return self.graph
+
+    def _dim_names(self):
+        """(value, dim) -> what an input's size is called."""
+        found = {}
+        for symbol in self.program.symbols:
+            for leaf, dim, what in symbol.places:
+                found[self.tape.inputs[leaf], dim] = symbol.name if what is None else what.name
+        for unknown in self.tape.unknown:
+            found[unknown.n, unknown.dim] = unknown.name
+        return found
 
     # --- inputs ---
 
@@ -159,61 +308,6 @@ class Builder:
         if not isinstance(module, torch.nn.Module):
             return {}
         return {**dict(module.named_parameters()), **dict(module.named_buffers())}
-
-    # --- calls ---
-
-    def _note(self, node: Node, n: int) -> None:
-        value: Value = self.tape.values[n]
-        node.meta["val"] = torch.empty(value.shape, dtype=value.dtype, device="meta")
-        node.meta["sizes"] = self.sizes_of(n)
-
-    def _argument(self, value):
-        if isinstance(value, Ref):
-            return self._nodes[value.n]
-        if isinstance(value, (list, tuple)):
-            return [self._argument(v) for v in value]
-        return self._formula(value)
-
-    def _call(self, call):
-        values = {k: self._argument(v) for k, v in call.arguments.items()}
-        places = [k for k in values if k not in call.keywords]
-        while places and places[-1] in call.defaults and _same(values[places[-1]], call.defaults[places[-1]]):
-            places.pop()
-        kwargs = {
-            k: values[k]
-            for k in values
-            if k in call.keywords and not (k in call.defaults and _same(values[k], call.defaults[k]))
-        }
-        target = call.target
-        if isinstance(target, torch._ops.OpOverloadPacket):
-            examples = map_arg((tuple(values[k] for k in places), kwargs), lambda n: n.meta["val"])
-            target = _rows.overload(call.name, tuple(call.arguments), *examples)
-        node = self.graph.create_node(
-            "call_function",
-            target,
-            tuple(values[k] for k in places),
-            kwargs,
-            getattr(call.target, "_opname", call.target.__name__),
-        )
-        node.meta.update(
-            arguments=tuple(call.arguments), place=call.place, stack_trace=call.place.trace(), operator=call.name,
-            nn_module_stack={path: (path, kind) for path, kind in call.place.modules},
-        )  # fmt: skip
-        if call.single:
-            self._nodes[call.results[0]] = node
-            self._note(node, call.results[0])
-            return
-        node.meta["val"] = []
-        for i, n in enumerate(call.results):
-            if n is None:
-                continue
-            part = self.graph.call_function(operator.getitem, (node, i))
-            part.meta.update(
-                place=call.place, stack_trace=call.place.trace(), nn_module_stack=node.meta["nn_module_stack"]
-            )
-            self._nodes[n] = part
-            self._note(part, n)
-            node.meta["val"].append(part.meta["val"])
 
     # --- outputs ---
 

@@ -49,7 +49,12 @@ def basic(x: torch.Tensor, index: Any) -> tuple[torch.Tensor, list[torch.Tensor 
             dim += 1
         elif isinstance(item, slice):
             start, stop, step = _bounds(item)
-            if (start, stop, step) != (None, None, 1) and not (start == 0 and stop is None and step == 1):
+            if not (
+                stop is None
+                and type(step) is int
+                and step == 1
+                and (start is None or (type(start) is int and start == 0))
+            ):
                 view = torch.ops.aten.slice(view, dim, start, stop, step)
             tensors.append(None)
             dim += 1
@@ -57,7 +62,7 @@ def basic(x: torch.Tensor, index: Any) -> tuple[torch.Tensor, list[torch.Tensor 
             tensors.append(item)
             dim += _dims_used(item)
         else:
-            view = torch.select(view, dim, int(item))
+            view = torch.select(view, dim, item if isinstance(item, int) else int(item))
     while tensors and tensors[-1] is None:
         tensors.pop()
     return view, tensors
@@ -65,7 +70,13 @@ def basic(x: torch.Tensor, index: Any) -> tuple[torch.Tensor, list[torch.Tensor 
 
 def _bounds(item):
     def number(bound):
-        return bound if bound is None else int(bound)
+        return (
+            bound.item()
+            if isinstance(bound, torch.Tensor)
+            else bound
+            if isinstance(bound, int)
+            else bound and int(bound)
+        )
 
     step = number(item.step)
     return number(item.start), number(item.stop), 1 if step is None else step

@@ -11,6 +11,8 @@ import torch
 from torch.nn import functional as F
 from torch.nn.modules.rnn import RNNBase
 
+from ._beneath import is_needed
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,13 +69,18 @@ def standing_in(recorder: Any) -> Iterator[None]:
             setattr(F, name, function)
 
 
+def unseen(function: Any) -> Any:
+    """Call a function whose calls of such functions are not recorded."""
+    return _apart(lambda: function())
+
+
 def _stand_in(name, function):
     signature = inspect.signature(function)
 
     @functools.wraps(function)
     def called(*args, **kwargs):
         recorder = getattr(_active, "recorder", None)
-        if recorder is None:
+        if recorder is None or is_needed(args, kwargs):
             return function(*args, **kwargs)
         bound = signature.bind(*args, **kwargs)
         bound.apply_defaults()
@@ -95,7 +102,7 @@ def _stand_in_for_rnn(run):
     def called(self, x, batch_sizes, first):
         recorder = getattr(_active, "recorder", None)
         plain = batch_sizes is None and not self.proj_size and not (self.dropout and self.training)
-        if recorder is None or not plain:
+        if recorder is None or not plain or is_needed((x, first), {}):
             return run(self, x, batch_sizes, first)
         weights = [w for suffix, _ in self._places() for w in self._weights(suffix) if w is not None]
         arguments = {

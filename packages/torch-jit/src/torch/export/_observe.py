@@ -11,9 +11,11 @@ from typing import Any
 import torch
 from torch import _pytree as pytree
 
-from . import _sizes
+from . import _sizes, _variation
 from ._dims import Dim
 from ._errors import UserError, UserErrorType
+from ._nested import Nested
+from ._numbers import Integer, Real
 from ._questions import Questions
 from ._recorder import Recorder
 from ._sizes import Size
@@ -93,10 +95,16 @@ def observe(function: Any, args: tuple, kwargs: dict, located: dict[int, dict[in
     with _put_back(function, leaves):
         moving, plans = _plans(function, leaves, spec, moving)
         moving, plans, tape = _example(function, leaves, spec, moving, plans)
+        others = (
+            _variation.found(tape, leaves, lambda *how: _record(function, how[0], spec, how[1]))
+            if tape.unknown
+            else None
+        )
         tapes = [tape]
-        for n in range(_RUNS if moving else 0):
+        for n in range(_RUNS if moving or others else 0):
             sizes = {s.name: plans[s.name][n] for s in moving}
-            tapes.append(_record(function, _resized(leaves, moving, sizes), spec))
+            given, forced = others[n] if others else (leaves, {})
+            tapes.append(_record(function, _resized(given, moving, sizes), spec, forced))
     tape, varying = join(tapes)
     return Program(tape, moving, varying, leaves, spec)
 
@@ -105,7 +113,7 @@ def _example(function, leaves, spec, moving, plans):
     """The recording of the example, where the program asks nothing of sizes that would be answered otherwise for others."""
     while True:
         asked = Questions({})
-        tape = _record(function, leaves, spec, moving, asked)
+        tape = _record(function, leaves, spec, {}, moving, asked)
         found = asked.other_answer({s.name: (s.low, s.high) for s in moving})
         if found is None:
             return moving, plans, tape
@@ -121,12 +129,12 @@ def _example(function, leaves, spec, moving, plans):
         moving = [s for s in moving if s not in fixed]
 
 
-def _record(function, leaves, spec, moving=(), asked=None):
+def _record(function, leaves, spec, forced, moving=(), asked=None):
     module = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
     module = module if isinstance(module, torch.nn.Module) else None
     named = dict(module.named_parameters()) if module is not None else {}
     buffers = dict(module.named_buffers()) if module is not None else {}
-    recorder = Recorder({**named, **buffers}, set(buffers), module)
+    recorder = Recorder({**named, **buffers}, set(buffers), module, forced)
     fresh = [x.detach().clone() if isinstance(x, torch.Tensor) else x for x in leaves]
     for i, leaf in enumerate(fresh):
         if isinstance(leaf, torch.Tensor):
@@ -253,11 +261,12 @@ def _key(key):
 # --- joining ---
 
 
-def join(tapes: list[Tape]) -> tuple[Tape, list[dict[int, tuple[int, ...]]]]:
-    """The tape of the first run, with rules in place of numbers that were others in the others."""
+def join(tapes: list[Tape], around: Any = None) -> tuple[Tape, list[dict[int, tuple[int, ...]]]]:
+    """The tape of the first run, with rules in place of numbers that were others in the others.
+
+    ``around(seen)`` is asked where a function within takes a number that no rule of its own gives.
+    """
     first = tapes[0]
-    if len(tapes) == 1:
-        return first, [{} for _ in first.values]
     for calls in itertools.zip_longest(*(t.calls for t in tapes)):
         names = [c.name if c is not None else None for c in calls]
         if len(set(names)) > 1:
@@ -270,13 +279,17 @@ def join(tapes: list[Tape]) -> tuple[Tape, list[dict[int, tuple[int, ...]]]]:
             )
     varying = []
     for values in zip(*(t.values for t in tapes), strict=True):
+        if values[0].number is not None:
+            seen = tuple(v.number for v in values)
+            varying.append({None: seen} if len(set(seen)) > 1 else {})
+            continue
         if len({(len(v.shape), v.dtype) for v in values}) > 1:
             raise UserError(UserErrorType.DYNAMIC_DIM, "a tensor has other dims or another dtype at another size")
         shapes = list(zip(*(v.shape for v in values), strict=True))
         varying.append({dim: seen for dim, seen in enumerate(shapes) if len(set(seen)) > 1})
     _same_constants(tapes)
     inputs = [*first.inputs.values(), *first.named.values()]
-    known = _Known(first, varying, inputs)
+    known = _Known(first, varying, inputs, around)
     calls = []
     for group in zip(*(t.calls for t in tapes), strict=True):
         call = group[0]
@@ -297,8 +310,8 @@ def join(tapes: list[Tape]) -> tuple[Tape, list[dict[int, tuple[int, ...]]]]:
 class _Known:
     """Sizes that formulas may speak of, by what they were."""
 
-    def __init__(self, tape, varying, inputs):
-        self._varying, self._order = varying, list(dict.fromkeys(inputs))
+    def __init__(self, tape, varying, inputs, around):
+        self._varying, self._order, self._around = varying, list(dict.fromkeys(inputs)), around
         self._seen: dict[tuple, Size] = {}
         self._inputs: dict[tuple, Size] = {}
         self.add(self._order, self._inputs)
@@ -313,22 +326,46 @@ class _Known:
     def rule(self, seen, near):
         own = [(s, Size(n, dim)) for n in near for dim, s in self._varying[n].items()]
         known = [*self._inputs.items(), *own, *self._seen.items()]
-        return (_sizes.rule if isinstance(seen[0], int) else _sizes.real_rule)(seen, known)
+        found = (_sizes.rule if isinstance(seen[0], int) else _sizes.real_rule)(seen, known)
+        return self._around(seen) if found is None and self._around is not None else found
 
 
 def _joined(values, find, call, key):
     """One argument of several runs."""
     first = values[0]
+    if isinstance(first, Nested):
+        return _joined_within(values, find)
     if isinstance(first, (list, tuple)):
         if len({len(v) for v in values}) > 1:
             raise _differs(values, call, key)
         return [_joined(list(parts), find, call, key) for parts in zip(*values, strict=True)]
+    if isinstance(first, (Integer, Real)) and first.rule is not None:
+        if all(isinstance(v, (Integer, Real)) and v.rule == first.rule for v in values):
+            return first.rule
     if all(_alike(first, v) for v in values[1:]):
         return first
     if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
         if (found := find(tuple(values))) is not None:
             return found
     raise _differs(values, call, key)
+
+
+def _joined_within(values, find):
+    """A function within: as its tape of the first run, with rules, of which some take numbers from around."""
+    first, rules = values[0], []
+
+    def around(seen):
+        if (rule := find(seen)) is None:
+            return None
+        if rule not in rules:
+            rules.append(rule)
+            numbers.append(first.tape.new_number(seen[0]))
+            varying.append({None: seen})
+        return Size(numbers[rules.index(rule)], None)
+
+    numbers, varying = [], []
+    tape, own = join([v.tape for v in values], around)
+    return replace(first, tape=tape, taken=[*first.taken], rules=list(zip(numbers, rules)), varying=[*own, *varying])
 
 
 def _alike(a, b):

@@ -10,6 +10,7 @@ import torch
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from typing import Any
 
 #: methods of Tensor that leave the program: what the error says they do
 READS = {
@@ -24,8 +25,8 @@ OPERATORS = {"equal", "allclose", "is_nonzero"}
 
 
 @contextlib.contextmanager
-def watching(read: Callable[[torch.Tensor, str], None]) -> Iterator[None]:
-    """While the block runs, ``read(tensor, what)`` is called before values are read."""
+def watching(read: Callable[[torch.Tensor, str], Any]) -> Iterator[None]:
+    """While the block runs, ``read(tensor, what)`` is called before values are read; where it gives a tuple of one, that is read."""
     replaced = {}
     for name, what in READS.items():
         method = torch.Tensor.__dict__.get(name)
@@ -76,7 +77,7 @@ def refusing_scripts(refuse: Callable[[str], Exception]) -> Iterator[None]:
 
 def _asking(method, what, read):
     def asked(self, *args, **kwargs):
-        read(self, what)
-        return method(self, *args, **kwargs)
+        found = read(self, what)
+        return method(self, *args, **kwargs) if found is None else found[0]
 
     return asked

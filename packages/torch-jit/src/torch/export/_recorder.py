@@ -6,6 +6,7 @@ The program really runs, on real tensors. What it writes to is put back by whoev
 from __future__ import annotations
 
 import contextlib
+import operator
 import threading
 from typing import Any
 
@@ -14,14 +15,18 @@ from torch import _pytree as pytree
 from torch import _seams
 from torch.overrides import DisableTorchFunction, TorchFunctionMode
 
-from . import _indexing, _leaves, _reads, _rows, _views
+from . import _beneath, _indexing, _leaves, _nested, _reads, _rows, _views
 from ._errors import UserError, UserErrorType
+from ._numbers import Facts, Truth
 from ._places import Places
-from ._tape import Call, Ref, Tape, Value
+from ._sizes import Size
+from ._tape import Call, Ref, Tape, Unknown, Value
 from ._views import Held, Root, Step
 
 #: in place, by giving the tensor another shape and not other values
 _METADATA = {"squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "detach_", "as_strided_"}
+#: elements of a tensor of which a list may be made
+_LISTED = 64
 #: answers about tensors that are no computation
 _ANSWERS = {"result_type", "can_cast", "promote_types", "is_coalesced", "sparse_dim", "dense_dim", "_nnz"}
 
@@ -37,9 +42,16 @@ def is_recording() -> bool:
 class Recorder(TorchFunctionMode):
     """A mode under which the calls of a block are recorded on ``tape``."""
 
-    def __init__(self, named: dict[str, torch.Tensor], buffers: set[str], root: torch.nn.Module | None) -> None:
+    def __init__(
+        self, named: dict[str, torch.Tensor], buffers: set[str], root: torch.nn.Module | None, forced: dict[int, Any] | None = None
+    ) -> None:  # fmt: skip
         self.tape = Tape()
         self.places = Places(root)
+        self.facts = Facts(lambda what: self.refuse(what, UserErrorType.DYNAMIC_CONTROL_FLOW))
+        self._forced = forced or {}
+        self._numbers: dict[int, Any] = {}
+        self._depth = 0  # of calls that are recorded as one
+        self._inner: Recorder | None = None
         self._held: dict[int, Held] = {}
         self._roots: dict[int, list[Held]] = {}
         self._buffers = buffers
@@ -82,7 +94,7 @@ class Recorder(TorchFunctionMode):
 
     def _adopt(self, tensor: torch.Tensor) -> Held:
         """A tensor that no recorded operator gave: another face of a known one, or a constant."""
-        family = self._roots.get(_memory(tensor), []) if tensor.layout == torch.strided and tensor.numel() else []
+        family = self._family(tensor)
         for other in family:
             if _geometry(other.tensor) == _geometry(tensor) and other.tensor.dtype == tensor.dtype:
                 held = Held(tensor, self.number(other.tensor), other.root, other.path, other.root.version)
@@ -95,6 +107,13 @@ class Recorder(TorchFunctionMode):
                 raise self.refuse(
                     "takes a view of a tensor in a way that is not recorded (memory shared by .data, NumPy or set_)"
                 )
+        return self._from_outside(tensor)
+
+    def _family(self, tensor):
+        """What is known of the memory that a tensor looks at."""
+        return self._roots.get(_memory(tensor), []) if tensor.layout == torch.strided and tensor.numel() else []
+
+    def _from_outside(self, tensor):
         n = self.tape.new(tensor)
         self.tape.constants[n] = tensor.detach().clone()
         held = Held(tensor, n, Root(n, tensor, source="constant"))
@@ -115,6 +134,15 @@ class Recorder(TorchFunctionMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
+        if func in _nested.HANDLERS:
+            with self.busy():
+                return _nested.call(self, func, args, kwargs)
+        if (name == "to" or name in _rows.schemas()) and _beneath.is_needed(args, kwargs):
+            return func(*args, **kwargs)
+        with self.busy():
+            return self._function(func, name, args, kwargs)
+
+    def _function(self, func, name, args, kwargs):
         if name == "__getitem__":
             return self._within(_indexing.read, *args)
         if name == "__setitem__":
@@ -123,8 +151,10 @@ class Recorder(TorchFunctionMode):
             return self._registered(func, args, kwargs)
         if name == "to" or name not in _rows.schemas():
             return self._other(func, name, args, kwargs)
-        if _seams.is_casting():
-            raise self.refuse("runs under autocast, which a recording does not see: call .to(dtype) instead")
+        return self.operator(func, name, args, kwargs)
+
+    def operator(self, func: Any, name: str, args: tuple, kwargs: dict) -> Any:
+        """Record a call of an operator of the core."""
         if name in _reads.OPERATORS:
             raise self.refuse(f"asks torch.{name}", UserErrorType.DYNAMIC_CONTROL_FLOW)
         if kwargs.get("out") is not None:
@@ -135,8 +165,27 @@ class Recorder(TorchFunctionMode):
         return self._read(func, name, schema, arguments, args, kwargs)
 
     def _within(self, function: Any, *args: Any, **kwargs: Any) -> Any:
-        with self:
-            return function(*args, **kwargs)
+        before, self._depth = self._depth, 0
+        try:
+            with self:
+                return function(*args, **kwargs)
+        finally:
+            self._depth = before
+
+    is_busy = property(lambda self: self._depth > 0 or self._is_within)
+
+    @contextlib.contextmanager
+    def busy(self) -> Any:
+        """A block whose operators are not recorded one by one: the call that makes them is."""
+        self._depth += 1
+        try:
+            yield
+        finally:
+            self._depth -= 1
+
+    def innermost(self) -> Recorder:
+        """Who records now: this one, or that of a function within."""
+        return self if self._inner is None else self._inner.innermost()
 
     def _registered(self, func, args, kwargs):
         """An operator of ``torch.library``: one call, whatever its functions do."""
@@ -181,6 +230,9 @@ class Recorder(TorchFunctionMode):
         leaves = list(result) if isinstance(result, (tuple, list)) else [result]
         if not any(isinstance(r, torch.Tensor) for r in leaves):
             return result
+        rows = _rows.found_in_values(name, arguments, leaves)
+        if rows is not None:
+            result, leaves = self._with_rows(result, leaves, *rows)
         numbers: list[int | None] = []
         views = [self._shares(arguments, r) for r in leaves]
         start = 0
@@ -207,7 +259,74 @@ class Recorder(TorchFunctionMode):
         if isinstance(result, torch.Tensor) and views[0] is not None and result is views[0].tensor:
             return result
         self._append(name, schema, values, numbers, isinstance(result, torch.Tensor), place, target)
+        if rows is not None:
+            self._unknown(numbers[rows[1][0]], rows[0], leaves[rows[1][0]].shape[rows[0]], 0)
         return result
+
+    # --- what only values tell ---
+
+    def _unknown(self, n: int, dim: int | None, seen: Any, low: float) -> str:
+        name = f"u{len(self.tape.unknown)}"
+        self.tape.unknown.append(Unknown(name, n, dim, seen, self.places.here()))
+        self.facts.bounds[name] = [low, float("inf")]
+        return name
+
+    def _with_rows(self, result, leaves, dim, which):
+        """Results of an operator that finds as many elements as this run is to see."""
+        size = self._forced.get(len(self.tape.unknown))
+        if size is None:
+            return result, leaves
+        others = list(leaves)
+        for i in which:
+            have = leaves[i].shape[dim]
+            shape = [size if d == dim else s for d, s in enumerate(leaves[i].shape)]
+            others[i] = leaves[i].index_select(dim, torch.arange(size) % have) if have else leaves[i].new_zeros(shape)
+        if isinstance(result, torch.Tensor):
+            return others[0], others
+        return type(result)(others) if type(result) in (tuple, list) else tuple(others), others
+
+    def value_of(self, tensor: torch.Tensor) -> Any:
+        """``tensor.item()`` as a number of the program: an operator gives it when the program runs."""
+        at = self.number(tensor)
+        if at not in self._numbers:
+            value = self._plainly(tensor)
+            forced = self._forced.get(len(self.tape.unknown))
+            value = value if forced is None else type(value)(forced)
+            n = self.tape.new_number(value)
+            schema, arguments = _Item, {"self": Ref(at)}
+            self._append("item", schema, arguments, [n], True, self.places.here())
+            if isinstance(value, bool):
+                self._numbers[at] = Truth(
+                    operator.eq, self.facts.integer(int(value), Size(n, None), f"item_{n}"), 1, self.facts
+                )
+            else:
+                name = self._unknown(n, None, value, float("-inf"))
+                kind = self.facts.integer if isinstance(value, int) else self.facts.real
+                self._numbers[at] = kind(value, Size(n, None), name)
+        return self._numbers[at]
+
+    def _plainly(self, tensor):
+        before, self._is_within = self._is_within, True
+        try:
+            with DisableTorchFunction():
+                return tensor.item()
+        finally:
+            self._is_within = before
+
+    def _listed(self, tensor):
+        with self:
+            return [self.value_of(part) if part.dim() == 0 else self._listed(part) for part in torch.unbind(tensor, 0)]
+
+    def check(self, condition: Any, message: Any) -> None:
+        """``torch._check`` of a condition that is known when the program runs."""
+        self.facts.state(condition)
+        arguments = {"function": condition.function.__name__, "left": condition.left, "right": condition.right}
+        text = str(message()) if callable(message) else f"Runtime assertion failed for expression {condition}"
+        self.tape.calls.append(
+            Call("_check", torch.ops.aten._assert_scalar, {**arguments, "text": text}, frozenset(), {}, [], True, self.places.here())
+        )  # fmt: skip
+        if not condition.value:
+            raise RuntimeError(text)
 
     def _shares(self, arguments, result):
         """The argument whose memory the result is a view of, or None."""
@@ -278,6 +397,8 @@ class Recorder(TorchFunctionMode):
         root.n, root.version = new, root.version + 1
         held.n, held.version = n, root.version
         kind, which = root.source if isinstance(root.source, tuple) else (None, None)
+        if kind == "operand":
+            raise _nested.refuse_write(self)
         if kind == "named":
             if which not in self._buffers:
                 raise self.refuse(f"writes to parameter {which!r}")
@@ -297,7 +418,7 @@ class Recorder(TorchFunctionMode):
 
     def _emit(self, name: str, arguments: dict, results: list | None = None) -> list[int]:
         """Append a call; without ``results`` the operator runs, to learn their shapes."""
-        operator = _seams.operator(name)
+        call = _seams.operator(name)
         schema = next(
             (s for s in _rows.schemas()[name] if set(arguments) <= {a.name for a in s.arguments}),
             _rows.schemas()[name][0],
@@ -308,7 +429,8 @@ class Recorder(TorchFunctionMode):
         arguments = {a.name: arguments.get(a.name, a.default_value) for a in schema.arguments}
         if results is None:
             real = {k: _deep(self, v) for k, v in arguments.items()}
-            given = operator(*schema.positional(real), **{k: v for k, v in schema.named(real).items() if v is not None})
+            with self.busy():
+                given = call(*schema.positional(real), **{k: v for k, v in schema.named(real).items() if v is not None})
             results = list(given) if isinstance(given, (tuple, list)) else [given]
         else:
             given = results[0]
@@ -325,7 +447,7 @@ class Recorder(TorchFunctionMode):
     def leaf(self, name: str, target: Any, arguments: dict, function: Any) -> Any:
         """A function that is recorded as one call."""
         place = self.places.here()
-        with DisableTorchFunction():
+        with DisableTorchFunction(), self.busy():
             values = {key: self._refer(value) for key, value in arguments.items()}
             result = function()
         leaves = list(result) if isinstance(result, (tuple, list)) else [result]
@@ -336,15 +458,56 @@ class Recorder(TorchFunctionMode):
         self.tape.calls.append(Call(name, target, values, frozenset(), {}, numbers, single, place))
         return result
 
+    # --- functions within ---
+
+    def nested(self, lifted: list[Ref]) -> Within:
+        """A recorder for a function within; what it takes from here is added to ``lifted``."""
+        return Within(self, lifted)
+
+    def again(self, function: Any, operands: Any) -> Any:
+        """Call a function as a part of this program."""
+        return self._within(function, *operands)
+
+    def plainly(self, tensor: torch.Tensor) -> Any:
+        """The value of a tensor in this run."""
+        return self._plainly(tensor)
+
+    def apart(self, function: Any) -> Any:
+        """What a function gives, without recording it."""
+        before, self._is_within = self._is_within, True
+        try:
+            with DisableTorchFunction():
+                return _leaves.unseen(function)
+        finally:
+            self._is_within = before
+
+    def higher_order(self, name: str, arguments: dict, results: list) -> None:
+        """One call of an operator that takes functions."""
+        numbers = [self.tape.new(r) for r in results]
+        for tensor, n in zip(results, numbers, strict=True):
+            self._result(tensor, n)
+        target = getattr(torch.ops.higher_order, name)
+        self.tape.calls.append(Call(name, target, arguments, frozenset(), {}, numbers, False, self.places.here()))
+
     # --- the whole program ---
 
-    def _value_read(self, tensor: torch.Tensor, what: str) -> None:
-        if self.knows(tensor) and not self._is_within:
-            raise self.refuse(
-                f"{what}, and goes on by its value: an exported program cannot (torch.where chooses by values; "
-                "torch.jit.script keeps if and while)",
-                UserErrorType.DYNAMIC_CONTROL_FLOW,
-            )
+    def _value_read(self, tensor: torch.Tensor, what: str) -> tuple | None:
+        if self._is_within or not self.knows(tensor):
+            return None
+        if tensor.numel() == 1 and not tensor.is_complex():
+            if what == _reads.READS["item"]:
+                return (self.value_of(tensor),)
+            if what in (_reads.READS["__int__"], _reads.READS["__index__"], _reads.READS["__float__"]):
+                number = self.value_of(tensor)
+                if not isinstance(number, Truth):
+                    return (float(number) if what == _reads.READS["__float__"] else int(number),)
+        if what == _reads.READS["tolist"] and not tensor.is_complex() and tensor.numel() <= _LISTED:
+            return (self.value_of(tensor) if tensor.dim() == 0 else self._listed(tensor),)
+        raise self.refuse(
+            f"{what}, and goes on by its value: an exported program cannot (torch.where chooses by values; torch.cond "
+            "keeps both branches)",
+            UserErrorType.DYNAMIC_CONTROL_FLOW,
+        )
 
     @contextlib.contextmanager
     def recording(self) -> Any:
@@ -355,6 +518,8 @@ class Recorder(TorchFunctionMode):
             _leaves.standing_in(self),
             _reads.watching(self._value_read),
             _reads.refusing_scripts(self.refuse),
+            _checking(self),
+            _beneath.Beneath(self),
             self,
         ):
             _recording.depth = getattr(_recording, "depth", 0) + 1
@@ -365,9 +530,101 @@ class Recorder(TorchFunctionMode):
 
     def finish(self, result: Any) -> Tape:
         """Take the program's result."""
+        self.tape.bounds = self.facts.bounds
         leaves, self.tape.out_spec = pytree.tree_flatten(result)
         self.tape.outputs = [Ref(self.number(x)) if isinstance(x, torch.Tensor) else x for x in leaves]
         return self.tape
+
+
+class Within(Recorder):
+    """Records a function that a program gives to an operator; what it reads of the program around becomes an operand."""
+
+    def __init__(self, outer: Recorder, lifted: list[Ref]) -> None:
+        super().__init__({}, set(), None)
+        self._outer, self.places, self.lifted, self._operands = outer, outer.places, lifted, {}
+        self.facts.refuse = outer.facts.refuse
+
+    def operand(self, index: int, tensor: torch.Tensor) -> int:
+        """Make a tensor an operand of the function."""
+        known = self._held.get(id(tensor))
+        n = self.tape.inputs[index] = known.n if known is not None else self._begin(tensor, ("operand", index))
+        return n
+
+    def lifted_as(self, ref: Ref) -> int | None:
+        """The number here of a value of the program around."""
+        return self._operands.get(ref.n)
+
+    def _from_outside(self, tensor):
+        ref = Ref(self._outer.number(tensor))
+        if (n := self._operands.get(ref.n)) is not None:
+            self._hold(Held(tensor, n, Root(n, tensor, source=("operand", self.lifted.index(ref)))))
+            return self._held[id(tensor)]
+        n = self._begin(tensor, ("operand", len(self.lifted)))
+        if ref not in self.lifted:
+            self.lifted.append(ref)
+        self._operands[ref.n] = n
+        return self._held[id(tensor)]
+
+    def knows(self, tensor: torch.Tensor) -> bool:
+        """Whether the tensor is an operand, computed, or known around."""
+        return super().knows(tensor) or self._outer.knows(tensor)
+
+    def value_of(self, tensor: torch.Tensor) -> Any:
+        """No number is taken within: an operand would have to carry it out."""
+        raise self.refuse(
+            "takes a number of a tensor within a function of torch.cond or of a loop: take it before, and give it as an operand",
+            UserErrorType.DYNAMIC_CONTROL_FLOW,
+        )
+
+    @contextlib.contextmanager
+    def recording_within(self) -> Any:
+        """The function's block, within that of the program."""
+        self._outer._inner = self
+        try:
+            with _leaves.standing_in(self), _reads.watching(self._value_read), self:
+                yield
+        finally:
+            self._outer._inner = None
+
+
+class _Item:
+    """The schema of ``item``: there is no row that gives a number."""
+
+    arguments = ()
+
+
+@contextlib.contextmanager
+def _checking(recorder):
+    """While the block runs, ``torch._check`` and the like state what is known when the program runs."""
+    plain = torch._check
+
+    def check(cond, message=None):
+        return recorder.check(cond, message) if isinstance(cond, Truth) else plain(cond, message)
+
+    def check_is_size(i, message=None, *, max=None):
+        check(i >= 0, message)
+        if max is not None:
+            check(i <= max, message)
+
+    def bounded(symbol, min=None, max=None):
+        if min is not None:
+            check(symbol >= min)
+        if max is not None:
+            check(symbol <= max)
+
+    names = {"_check": check, "_check_is_size": check_is_size, "_check_value": check, "_constrain_as_size": bounded,
+             "sym_constrain_range": bounded, "sym_constrain_range_for_size": bounded}  # fmt: skip
+    before = {name: torch.__dict__.get(name) for name in names}
+    for name, function in names.items():
+        setattr(torch, name, function)
+    try:
+        yield
+    finally:
+        for name, function in before.items():
+            if function is None:
+                delattr(torch, name)
+            else:
+                setattr(torch, name, function)
 
 
 def _stand_in(record, n):

@@ -88,6 +88,30 @@ def _spellings(schema, args, kwargs):
             break
 
 
+def found_in_values(name: str, arguments: dict, results: list) -> tuple[int, list[int]] | None:
+    """The dim along which an operator gives as many elements as it finds, and the results that have them. None for others.
+
+    >>> x = torch.tensor([0, 3, 4])
+    >>> found_in_values("nonzero", {"self": x}, [x.nonzero()])
+    (0, [0])
+    """
+    if name == "index":
+        places = [i for i, t in enumerate(arguments["indices"]) if t is not None]
+        masks = [t for t in arguments["indices"] if t is not None and t.dtype in (torch.bool, torch.uint8)]
+        apart = places != list(range(places[0], places[-1] + 1)) if places else False
+        return (0 if apart else places[0], [0]) if masks and results[0].dim() else None
+    if name in ("nonzero", "argwhere") or (name == "where" and len(arguments) == 1):
+        return 0, list(range(len(results)))
+    if not name.startswith(("_unique", "masked_select", "repeat_interleave", "bincount")):
+        return None
+    if name == "repeat_interleave" and (
+        arguments.get("output_size") is not None or isinstance(arguments["repeats"], int)
+    ):
+        return None
+    dim = arguments.get("dim") or 0
+    return dim, [0, *([2] if name.startswith("_unique") and results[2].numel() else [])]
+
+
 _IGNORED = {"requires_grad", "pin_memory", "layout", "out", "non_blocking"}
 
 

@@ -5,6 +5,7 @@ A number that was 12, 20, 28 while a batch was 3, 5, 7 is ``4 * batch``. Four ru
 
 from __future__ import annotations
 
+import math
 import operator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,23 +13,24 @@ from fractions import Fraction
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
 
 @dataclass(frozen=True)
 class Size:
-    """The size of a value along a dim."""
+    """The size of a value along a dim; without a dim, the value itself, which is a number."""
 
     n: int
-    dim: int
+    dim: int | None
 
 
 @dataclass(frozen=True)
 class Formula:
-    """An operator of Python on two numbers: ``Formula(operator.add, a, b)``."""
+    """An operator of Python on two numbers, or a function of one: ``Formula(operator.add, a, b)``, ``Formula(math.trunc, a)``."""
 
     function: object
     left: object
-    right: object
+    right: object = None
 
 
 @dataclass(frozen=True)
@@ -47,9 +49,12 @@ def rule(seen: tuple[int, ...], known: Iterable[tuple[tuple[int, ...], Size]]) -
     >>> print(rule((12, 20, 28), [((3, 5, 7), Size(0, 0))]))
     Formula(function=<built-in function mul>, left=Size(n=0, dim=0), right=4)
     """
-    sizes: dict[tuple[int, ...], Size] = {}
+    sizes: dict[tuple[int, ...], Any] = {}
     for vector, size in known:
-        sizes.setdefault(vector, size)
+        if isinstance(vector[0], int):
+            sizes.setdefault(vector, size)
+        else:
+            sizes.setdefault(tuple(map(math.trunc, vector)), Formula(math.trunc, size))
     if seen in sizes:
         return sizes[seen]
     for vector, size in sizes.items():

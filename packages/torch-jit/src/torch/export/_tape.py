@@ -28,8 +28,10 @@ class Value:
     """What a tensor of the program looks like."""
 
     shape: tuple
-    dtype: torch.dtype
-    device: torch.device
+    dtype: torch.dtype | None
+    device: torch.device | None
+    #: what it was, where it is no tensor
+    number: int | float | None = None
 
     @classmethod
     def of(cls, tensor: torch.Tensor) -> Value:
@@ -80,6 +82,17 @@ class Call:
 
 
 @dataclass
+class Unknown:
+    """A number that only values tell: the value that it is, or whose size along ``dim`` it is, and what it was in this run."""
+
+    name: str
+    n: int
+    dim: int | None
+    seen: int | float
+    place: Place
+
+
+@dataclass
 class Tape:
     """A recording."""
 
@@ -97,8 +110,17 @@ class Tape:
     #: what was written to: names, or indices of leaves, with the value at the end
     written_buffers: dict[str, int] = field(default_factory=dict)
     written_inputs: dict[int, int] = field(default_factory=dict)
+    #: numbers that only values tell, in the order in which they were met
+    unknown: list[Unknown] = field(default_factory=list)
+    #: the bounds that the program states for them
+    bounds: dict[str, list[float]] = field(default_factory=dict)
 
     def new(self, tensor: torch.Tensor) -> int:
         """Number a tensor."""
         self.values.append(Value.of(tensor))
+        return len(self.values) - 1
+
+    def new_number(self, number: int | float) -> int:
+        """Number a value that is no tensor."""
+        self.values.append(Value((), None, None, number))
         return len(self.values) - 1

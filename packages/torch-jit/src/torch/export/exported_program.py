@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import operator
 import re
 from typing import Any
@@ -155,8 +156,10 @@ class ExportedProgram:
                 nodes[node] = graph.get_attr(spec.target)
             nodes[node].meta = dict(node.meta)
         for node in self.graph.nodes:
-            if node.op == "call_function":
+            if node.op in ("call_function", "get_attr"):
                 nodes[node] = graph.node_copy(node, lambda n: nodes[n])
+            if node.op == "get_attr":  # a function of torch.cond or of a loop
+                root.add_module(node.target, getattr(self._graph_module, node.target))
         outputs = self.graph.output_node().args[0]
         results = []
         inputs_by_name = {n.target: nodes[n] for n in self.graph.nodes if n.op == "placeholder"}
@@ -208,7 +211,24 @@ def _put(root, spec, tensors):
         place.register_buffer(name, tensor, persistent=bool(spec.persistent))
 
 
-#: functions of Python that a graph may call: on sizes, and to take a result apart
+#: functions of Python that a graph may call: on numbers, and to take a result apart
 NUMBERS = {
-    f.__name__: f for f in (operator.add, operator.sub, operator.mul, operator.floordiv, operator.pow, operator.getitem)
+    f.__name__: f
+    for f in (
+        operator.add,
+        operator.sub,
+        operator.mul,
+        operator.floordiv,
+        operator.truediv,
+        operator.mod,
+        operator.pow,
+        operator.getitem,
+        operator.lt,
+        operator.le,
+        operator.gt,
+        operator.ge,
+        operator.eq,
+        operator.ne,
+        math.trunc,
+    )
 }
