@@ -22,7 +22,6 @@ namespace {
 Tensor at_least_1d(const Tensor& t) {
   return t.dim() > 0 ? t : view_of(t, IntArrayRef({1}), IntArrayRef({1}), t.storage_offset());
 }
-Tensor copy_of(const Tensor& self) { return preserving_copy(self, self.dtype()); }
 
 void check_index(const char* op, const Tensor& self, int64_t dim, const Tensor& index) {
   TORCH_CHECK(index.dtype() == DType::Int64 || index.dtype() == DType::Int32, op,
@@ -189,17 +188,17 @@ Tensor scatter_reduce_inplace(const Tensor& self, int64_t dim, const Tensor& ind
 }
 
 Tensor scatter_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  return scatter_inplace(copy_of(self), dim, index, src);
+  return scatter_inplace(contiguous_copy(self), dim, index, src);
 }
 Tensor scatter_value_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
-  return scatter_value_inplace(copy_of(self), dim, index, value);
+  return scatter_value_inplace(contiguous_copy(self), dim, index, value);
 }
 Tensor scatter_add_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src) {
-  return scatter_add_inplace(copy_of(self), dim, index, src);
+  return scatter_add_inplace(contiguous_copy(self), dim, index, src);
 }
 Tensor scatter_reduce_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& src,
                              std::string_view reduce, bool include_self) {
-  return scatter_reduce_inplace(copy_of(self), dim, index, src, reduce, include_self);
+  return scatter_reduce_inplace(contiguous_copy(self), dim, index, src, reduce, include_self);
 }
 
 // The first spelling of scatter_reduce, whose source may be a number.

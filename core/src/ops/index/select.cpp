@@ -111,7 +111,7 @@ Tensor index_add_inplace(const Tensor& self, int64_t dim, const Tensor& index, c
 }
 Tensor index_add_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                         const Scalar& alpha) {
-  return index_add_inplace(copy_of(self), dim, index, source, alpha);
+  return index_add_inplace(contiguous_copy(self), dim, index, source, alpha);
 }
 
 Tensor index_copy_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
@@ -123,7 +123,7 @@ Tensor index_copy_inplace(const Tensor& self, int64_t dim, const Tensor& index, 
   return self;
 }
 Tensor index_copy_kernel(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source) {
-  return index_copy_inplace(copy_of(self), dim, index, source);
+  return index_copy_inplace(contiguous_copy(self), dim, index, source);
 }
 
 Tensor index_fill_inplace(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {

@@ -39,7 +39,7 @@ Tensor repeat_composite(const Tensor& self, IntArrayRef repeats) {
     expanded.push_back(size == 1 ? count : size);
   }
   checked_numel("repeat", target);
-  return reshape(clone(expand(view(self, pairs), expanded)), target);
+  return reshape(clone(expand(view(self, pairs), expanded), MemoryFormat::Contiguous), target);
 }
 
 Tensor tile_composite(const Tensor& self, IntArrayRef dims) {
@@ -168,7 +168,7 @@ Tensor rot90_composite(const Tensor& self, int64_t k, IntArrayRef dims) {
     case 3:
       return transpose(flip(self, {a}), a, b);
     default:
-      return clone(self);
+      return clone(self, MemoryFormat::Contiguous);
   }
 }
 

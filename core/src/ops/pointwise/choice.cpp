@@ -105,7 +105,8 @@ Tensor masked_fill_kernel(const Tensor& self, const Tensor& mask, const Tensor& 
   const Tensor* inputs[] = {&self, &mask};
   Shape shape;
   broadcast("masked_fill", inputs, shape);
-  Tensor out = empty_result(shape, self.dtype(), common_device("masked_fill", inputs), {&self});
+  // Row by row whatever the order of self: programs view what masked_fill gives.
+  Tensor out = empty_tensor(shape, self.dtype(), common_device("masked_fill", inputs));
   choose("masked_fill", out, mask, value, self);
   return out;
 }

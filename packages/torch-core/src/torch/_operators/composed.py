@@ -293,7 +293,7 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
     others = [d for d in range(input.dim()) if d != dim % input.dim()]
     norm = _C._operator("norm")(input, p, others, True)
     factor = _C._operator("where")(norm > maxnorm, maxnorm / (norm + 1e-7), _C._operator("ones_like")(norm))
-    return into("renorm", input * factor, out)
+    return into("renorm", (input * factor).contiguous(), out)
 
 
 def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Tensor:

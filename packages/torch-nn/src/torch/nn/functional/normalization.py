@@ -115,6 +115,7 @@ def rms_norm(
     x = input.float() if half else input
     eps = torch.finfo(x.dtype).eps if eps is None else eps
     dims = tuple(range(-len(shape), 0))
+    x = x.contiguous()
     output = (x * torch.rsqrt((x * x).mean(dims, keepdim=True) + eps)).to(input.dtype)
     return output if weight is None else output * weight
 
