@@ -236,10 +236,21 @@ def test_triangles_and_vectors():
             assert vec.numel() == torch.ones(n, n).tril(diag).sum()
             if diag <= 0:
                 assert torch.equal(utils.vec_to_tril_matrix(vec, diag), matrix)
+    assert utils.vec_to_tril_matrix(torch.ones(2, 0), -1).tolist() == [[[0.0]], [[0.0]]]
+    assert utils.vec_to_tril_matrix(torch.ones(0), -2).tolist() == [[0.0, 0.0], [0.0, 0.0]]
     with pytest.raises(ValueError, match="diag must be from -2 to 1"):
         utils.tril_matrix_to_vec(torch.ones(2, 2), 2)
     with pytest.raises(ValueError, match="2 entries do not fill"):
         utils.vec_to_tril_matrix(torch.ones(2))
+
+
+def test_a_correlation_matrix_of_one_row_takes_no_numbers():
+    transform = D.transforms.CorrCholeskyTransform()
+    nothing = torch.ones(3, 0, dtype=F64)
+    y = transform(nothing)
+    assert y.tolist() == [[[1.0]]] * 3
+    assert transform.inv(y).shape == (3, 0)
+    assert transform.log_abs_det_jacobian(nothing, y).tolist() == [0.0] * 3
 
 
 def test_a_transformed_distribution_has_the_density_of_the_change_of_variables():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import update_wrapper
 
@@ -127,9 +128,9 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     [[1, 0], [3, 4]]
     """
     k = vec.shape[-1]
-    # Below diagonal d an n x n matrix has about (n + d)(n + d + 1) / 2 entries, and the corner of d > 0 fewer.
-    n = next((n for n in range(1, k + abs(diag) + 2) if _triangle(n, diag) >= k), 0)
-    if _triangle(n, diag) != k or k == 0:
+    # The largest that k entries suffice for: no entries at all are those of a 1 x 1 matrix below diagonal -1.
+    n = next(n for n in itertools.count() if _triangle(n + 1, diag) > k)
+    if _triangle(n, diag) != k:
         raise ValueError(f"vec_to_tril_matrix: {k} entries do not fill the triangle of a matrix below diagonal {diag}")
     rows, columns = torch.tril_indices(n, n, diag)
     matrix = torch.zeros(vec.shape[:-1] + (n, n), dtype=vec.dtype, device=vec.device)
