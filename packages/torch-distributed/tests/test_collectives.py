@@ -38,6 +38,54 @@ def test_all_reduce_gives_every_rank_the_bits_of_the_sum_in_the_order_of_the_ran
     ranks(size, work)
 
 
+@pytest.mark.parametrize("later", [False, True])
+def test_all_reduce_of_sparse_tensors_adds_up_what_ranks_have_at_their_own_places(ranks, later):
+    def work(rank):
+        for shape, dims in [((6,), 1), ((4, 5), 2), ((4, 5), 1), ((2, 3, 4), 2)]:
+            mine = [value(r, 120, seed=len(shape))[: torch.Size(shape).numel()].view(shape) for r in range(3)]
+            mine = [x * (x > r - 1) for r, x in enumerate(mine)]  # the third has few places, and now and then none
+            sparse = mine[rank].to_sparse(dims)
+            sparse = torch.sparse_coo_tensor(  # not coalesced
+                torch.cat([sparse.indices(), sparse.indices()], 1), torch.cat([sparse.values(), sparse.values()]), shape
+            )
+            version = sparse._version
+            work = dist.all_reduce(sparse, async_op=later)
+            if later:
+                assert work.get_future().wait()[0] is sparse
+            assert sparse._version > version
+            assert sparse.sparse_dim() == dims
+            assert torch.allclose(sparse.to_dense(), 2 * sum(mine), rtol=1e-6)
+            everyone = [None] * 3
+            dist.all_gather_object(everyone, sparse.coalesce().values().tolist())
+            assert everyone[0] == everyone[1] == everyone[2]
+        counts = torch.sparse_coo_tensor([[rank]], [1], (3,))
+        dist.all_reduce(counts)
+        assert counts.to_dense().tolist() == [1, 1, 1]
+        halves = torch.sparse_coo_tensor([[0]], [float(rank)], (2,))
+        dist.all_reduce(halves, dist.ReduceOp.AVG)
+        assert halves.to_dense().tolist() == [1.0, 0.0]
+        with pytest.raises(NotImplementedError, match="sparse tensors are summed or averaged, not reduced by MAX"):
+            dist.all_reduce(halves, dist.ReduceOp.MAX)
+
+    ranks(3, work)
+
+
+@pytest.mark.parametrize("others", ["dense", "other shape"])
+def test_all_reduce_of_sparse_tensors_that_differ_is_refused_on_every_rank(ranks, others):
+    def work(rank):
+        x = torch.sparse_coo_tensor([[0], [1]], [1.0], (2, 3))
+        words = r"all_reduce of sparse tensors\(0 elements of torch.float32, SUM\)"
+        if others == "dense":
+            x = x.to_dense() if rank else x
+        else:
+            x = torch.sparse_coo_tensor([[0], [1]], [1.0], (3, 2)) if rank else x
+            words = r"sparse tensors of rank 0 and 1 differ: shape \(2, 3\) with 2 sparse dims, \(3, 2\) with 2"
+        with pytest.raises(RuntimeError, match=words):
+            dist.all_reduce(x)
+
+    ranks(2, work)
+
+
 @pytest.mark.parametrize(
     "dtype",
     [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.bfloat16]
@@ -371,7 +419,7 @@ def test_bad_arguments_are_refused_before_anything_is_sent():
         for call, error, text in [
             (lambda: dist.all_reduce([x]), TypeError, "all_reduce: tensor must be a torch.Tensor, got list"),
             (
-                lambda: dist.all_reduce(x.to_sparse()),
+                lambda: dist.broadcast(x.to_sparse(), 0),
                 NotImplementedError,
                 r"sparse tensors are not sent; use .to_dense\(\)",
             ),

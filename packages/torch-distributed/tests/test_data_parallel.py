@@ -341,6 +341,18 @@ def test_sparse_gradients_where_none_are_expected_and_hooks_for_them_are_refused
     ranks(2, work)
 
 
+def test_a_join_counts_ranks_on_the_device_of_its_collectives(ranks):
+    class Elsewhere(DistributedDataParallel):
+        join_device = "meta"
+
+    def work(rank):
+        model = Elsewhere(nn.Linear(1, 1))
+        with pytest.raises(ValueError, match="the tensor is on meta"), model.join():
+            pass
+
+    ranks(1, work)
+
+
 def test_a_join_that_throws_ends_all_ranks_together(ranks):
     def work(rank):
         model = DistributedDataParallel(net())

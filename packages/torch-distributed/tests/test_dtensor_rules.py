@@ -46,6 +46,8 @@ CASES = [
     ("rms_norm", [(4, 6), (6,)], lambda x, w: F.rms_norm(x, (6,), w)),
     ("embedding", [WORDS, (8, 6)], lambda i, w: F.embedding(i, w)),
     ("embedding with padding", [WORDS, (8, 6)], lambda i, w: F.embedding(i, w, padding_idx=2)),
+    ("one_hot", [WORDS], lambda i: F.one_hot(i) + F.one_hot(i, num_classes=8)),
+    ("extremes of integers", [WORDS], lambda i: i.max() + i.amin() - torch.min(i)),
     ("gather", [(4, 6), PLACES], lambda x, i: x.gather(0, i)),
     ("view", [(4, 2, 3)], lambda x: x.view(4, 6)),
     ("view apart", [(4, 6)], lambda x: x.view(2, 2, 6)),
@@ -343,6 +345,11 @@ def test_an_operator_without_a_rule_says_so_or_is_refused(ranks, monkeypatch):
         with pytest.raises(IndexError, match="dim 2 of a DTensor of 2 dims"):
             x.softmax(2)
         words = distribute_tensor(torch.tensor([0, 9]), mesh)
+        classes = distribute_tensor(torch.tensor([[0, 9]] * 2), mesh, [Shard(1)])  # the first rank has no 9
+        with pytest.raises(RuntimeError, match="class values must be smaller than num_classes: 9 >= 4"):
+            F.one_hot(classes, 4)
+        with pytest.raises(RuntimeError, match="class values must be non-negative, got -9"):
+            F.one_hot(-classes)
         with pytest.raises(IndexError, match="from 0 to 9, of 4 rows"):
             F.embedding(words, x)
         with pytest.raises(IndexError, match="Target .* is out of bounds"):

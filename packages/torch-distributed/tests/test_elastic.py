@@ -108,7 +108,7 @@ def test_too_few_machines_are_waited_for_only_so_long():
 
 def test_output_goes_to_files_and_to_the_console(tmp_path):
     job = tmp_path / "job.py"
-    job.write_text("import os, sys\nprint('said', os.environ['RANK'])\nprint('complained', file=sys.stderr)\n")
+    job.write_text("import os, sys\nprint('said', os.environ['RANK'])\nsys.stderr.write('complained\\n')\n")
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--tee", "3", "--log-dir",
                tmp_path / "logs", job]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=80)
@@ -120,7 +120,7 @@ def test_output_goes_to_files_and_to_the_console(tmp_path):
 
 def test_output_is_chosen_by_rank(tmp_path):
     job = tmp_path / "job.py"
-    job.write_text("import os, sys\nprint('said', os.environ['RANK'])\nprint('complained', file=sys.stderr)\n")
+    job.write_text("import os, sys\nprint('said', os.environ['RANK'])\nsys.stderr.write('complained\\n')\n")
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "3", "--redirects", "0:1", "--tee", "1:3",
                "--local-ranks-filter", "0,1", "--log-dir", tmp_path / "logs", job]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, timeout=80)

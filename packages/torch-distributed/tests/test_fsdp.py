@@ -94,7 +94,7 @@ def assert_same(model, expected, rtol=1e-9):
         assert torch.allclose(names[name].full_tensor(), p, rtol=rtol, atol=1e-12), name
 
 
-@pytest.mark.parametrize("how", ["again", "kept", "checkpoint", "replicas"])
+@pytest.mark.parametrize("how", ["again", "kept", "checkpoint", "replicas", "last dim"])
 def test_steps_are_those_of_the_whole_model(ranks, how):
     world = 4 if how == "replicas" else 3
     if how == "checkpoint":
@@ -103,16 +103,19 @@ def test_steps_are_those_of_the_whole_model(ranks, how):
     def work(rank):
         model = net(rank)  # the first rank's values are taken over
         mesh = dist.init_device_mesh("cpu", (2, 2)) if how == "replicas" else None
+        place = (lambda parameter: Shard(-1)) if how == "last dim" else None
         for block in model.blocks:
             block.checkpointed = how == "checkpoint"
-            fully_shard(block, mesh=mesh, reshard_after_forward=how != "kept")
-        fully_shard(model, mesh=mesh, reshard_after_forward=how != "kept")
+            fully_shard(block, mesh=mesh, reshard_after_forward=how != "kept", shard_placement_fn=place)
+        fully_shard(model, mesh=mesh, reshard_after_forward=how != "kept", shard_placement_fn=place)
         assert isinstance(model, FSDPModule)
         assert isinstance(model, Net)
         assert model.head.weight is model.table.weight
         optimizer = torch.optim.Adam(model.parameters(), 0.05)
         train(model, optimizer, rank)
-        assert all(isinstance(p, DTensor) and p.placements[-1] == Shard(0) for p in model.parameters())
+        for p in model.parameters():
+            assert isinstance(p, DTensor)
+            assert p.placements[-1] == Shard(p.dim() - 1 if how == "last dim" else 0)
         assert_same(model, reference(world))
         assert model.blocks[0].up.weight.grad.shape == (7, 5)
         held = sum(p.to_local().numel() for p in model.parameters())
@@ -305,8 +308,10 @@ def test_gradients_are_divided_by_a_number_of_ones_own(ranks):
 def test_what_does_not_fit_is_named(ranks):
     def work(rank):
         model = fully_shard(nn.Linear(2, 2))
-        with pytest.raises(NotImplementedError, match=r"weight is cut along dim 0, not by Shard\(dim=1\)"):
-            fully_shard(nn.Linear(2, 2), shard_placement_fn=lambda parameter: Shard(parameter.dim() - 1))
+        with pytest.raises(ValueError, match=r"shard_placement_fn of bias, of shape \(2,\), returned Shard\(dim=1\)"):
+            fully_shard(nn.Linear(2, 2), shard_placement_fn=lambda parameter: Shard(1))
+        with pytest.raises(TypeError, match=r"shard_placement_fn of weight returned 1; expected Shard\(dim\) or None"):
+            fully_shard(nn.Linear(2, 2), shard_placement_fn=lambda parameter: 1)
         with pytest.raises(ValueError, match="the list of modules is empty"):
             fully_shard([])
         with pytest.raises(ValueError, match="sharded already"):

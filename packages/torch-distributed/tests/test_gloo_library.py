@@ -57,6 +57,9 @@ def test_all_collectives(gloo):
         x = value(rank)
         dist.all_reduce(x, dist.ReduceOp.AVG)
         assert torch.allclose(x, (value(0) + value(1) + value(2)) / 3, rtol=1e-14)
+        x = torch.sparse_coo_tensor([[rank, 3]], [1.0, 2.0], (4,))
+        dist.all_reduce(x)
+        assert x.to_dense().tolist() == [1.0, 1.0, 1.0, 6.0]
         x = value(rank)
         dist.broadcast(x, 2)
         assert torch.equal(x, value(2))
@@ -94,6 +97,12 @@ def test_all_collectives(gloo):
         model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
         model(torch.full((1, 2), float(rank))).sum().backward()
         assert model.module.weight.grad.tolist() == [[1.0, 1.0]]
+        with model.join():
+            for _ in range(1 + rank):  # one, two and three batches
+                model.zero_grad()
+                model(torch.ones(1, 2)).sum().backward()
+        if rank == 2:
+            assert torch.allclose(model.module.weight.grad, torch.full((1, 2), 1 / 3))
         dist.barrier()
 
     gloo(3, work)

@@ -41,6 +41,9 @@ assert x[0] == 0 and x[1].isnan()
 x = value(rank)
 dist.all_reduce(x, dist.ReduceOp.AVG)
 assert torch.equal(x, (value(0) + value(1) + value(2)) / 3)
+x = torch.sparse_coo_tensor([[rank, 3]], [1.0, 2.0], (4,))
+dist.all_reduce(x)
+assert x.to_dense().tolist() == [1.0, 1.0, 1.0, 6.0]
 x = torch.zeros(4, 6)[::2, ::3]
 x.fill_(rank + 1)
 dist.all_reduce(x)
@@ -84,6 +87,12 @@ assert all(w.wait() for w in works)
 model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
 model(torch.full((1, 2), float(rank))).sum().backward()
 assert model.module.weight.grad.tolist() == [[1.0, 1.0]]
+with model.join():
+    for _ in range(1 + rank):  # one, two and three batches
+        model.zero_grad()
+        model(torch.ones(1, 2)).sum().backward()
+if rank == 2:
+    assert torch.allclose(model.module.weight.grad, torch.full((1, 2), 1 / 3))
 dist.barrier()
 dist.destroy_process_group()
 print(f"rank {rank} is done")

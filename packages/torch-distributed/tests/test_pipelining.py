@@ -50,7 +50,8 @@ def test_stages_learn_what_the_whole_model_learns(ranks, schedule, parts):
             sgd.step()
             ours.zero_grad()
             losses = []
-            made = plan.step(*([x] if rank == 0 else []), target=y if rank == 2 else None, losses=losses)
+            # Programs may give every rank the batch: only the first stage looks at it.
+            made = plan.step(*([x] if rank == 0 or step == 2 else []), target=y if rank == 2 else None, losses=losses)
             ours.step()
             if rank == 2:
                 assert torch.allclose(made, output, rtol=1e-12)
@@ -157,8 +158,6 @@ def test_what_does_not_fit_is_named(ranks):
             with pytest.raises(ValueError, match=r"a batch of shape \(3, 2\) does not fall into 2 equal parts"):
                 plan.step(torch.ones(3, 2))
         else:
-            with pytest.raises(ValueError, match="only the first stage is given a batch, this is stage 1"):
-                plan.step(torch.ones(4, 2), target=torch.ones(4, 2))
             with pytest.raises(RuntimeError, match="the last stage needs a target"):
                 plan.step()
 

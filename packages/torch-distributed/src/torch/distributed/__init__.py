@@ -17,6 +17,8 @@ from torch import _seams
 from .distributed_c10d import *
 from .distributed_c10d import (
     _all_gather_base,
+    _coalescing_manager,
+    _CoalescingManager,
     _get_default_group,
     _make_nccl_premul_sum,
     _rank_not_in_group,

@@ -74,8 +74,9 @@ def all_reduce(
 ) -> Any:
     """Reduce the tensors of all ranks, in place; every rank gets the same bits.
 
-    All ranks must bring the same shape and dtype.  Returns a Work with ``async_op``, else None; RuntimeError when a
-    rank dies, brings something else or does not come in time.
+    All ranks must bring the same shape and dtype; tensors in coordinates (sparse) are summed or averaged, whatever places
+    each rank has.  Returns a Work with ``async_op``, else None; RuntimeError when a rank dies, brings something else or
+    does not come in time.
 
     >>> import torch, torch.distributed as dist
     >>> dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)

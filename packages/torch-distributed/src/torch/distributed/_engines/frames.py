@@ -7,7 +7,7 @@ MAGIC = 0x7D17
 DATA, ABORT, BYE, NOTICE = range(4)
 OPERATIONS = (
     "send", "broadcast", "all_reduce", "reduce", "all_gather", "gather", "scatter", "reduce_scatter", "all_to_all",
-    "barrier", "monitored_barrier", "debug",
+    "barrier", "monitored_barrier", "debug", "all_reduce of sparse tensors",
 )  # fmt: skip
 CODES = {name: code for code, name in enumerate(OPERATIONS)}
 POINT_TO_POINT = 0

@@ -7,7 +7,7 @@ import torch
 
 from .. import _options, _reduce
 from .._process_group import ProcessGroup, one, options
-from . import frames, memory
+from . import frames, memory, sparse
 from .frames import Request
 
 
@@ -58,6 +58,8 @@ class FlatGroup(ProcessGroup):
     def allreduce(self, tensors, opts=None):
         opts = options(opts, _options.AllreduceOptions)
         tensor = one("all_reduce", tensors)
+        if getattr(tensor, "layout", None) is torch.sparse_coo and self._device_type == "cpu":
+            return self._allreduce_sparse(tensor, opts)
         code, line = self._line("all_reduce", tensor)
         op = _reduce.check("all_reduce", opts.reduceOp, tensor.dtype)
 
@@ -67,6 +69,19 @@ class FlatGroup(ProcessGroup):
 
         request = Request(frames.CODES["all_reduce"], code, op.value, numel=line.numel())
         return self._submit("all_reduce", request, steps, opts, [tensor], _shape(tensor, op=op.name))
+
+    def _allreduce_sparse(self, tensor, opts):
+        code = memory.code("all_reduce", tensor._values(), self._device_type)
+        op = _reduce.check("all_reduce", opts.reduceOp, tensor.dtype)
+        if op.name not in ("SUM", "AVG"):
+            raise NotImplementedError(f"all_reduce: sparse tensors are summed or averaged, not reduced by {op.name}")
+
+        def steps(x):
+            yield from sparse.all_reduce(x, tensor, op)
+            torch.autograd.graph.increment_version(tensor)
+
+        request = Request(frames.CODES["all_reduce of sparse tensors"], code, op.value)  # of no length: lines differ
+        return self._submit("all_reduce", request, steps, opts, [tensor], "sparse, " + _shape(tensor, op=op.name))
 
     def allreduce_coalesced(self, tensors, opts=None):
         opts = options(opts, _options.AllreduceCoalescedOptions)

@@ -73,6 +73,7 @@ class Join:
         if len(groups) > 1:
             raise ValueError("Using join context manager with multiple process groups")
         (self._group,) = groups.values()
+        self._device = joinables[0].join_device
         self._joinables, self._enable = list(joinables), enable
         self._throw = throw_on_early_termination
         self.active = self._group.size()  # how many ranks have data in this iteration
@@ -114,7 +115,7 @@ class Join:
 
     def _count(self, mine):
         """How many ranks still have data."""
-        count = torch.tensor([mine])
+        count = torch.tensor([mine], device=self._device)
         collectives.all_reduce(count, group=self._group)
         return int(count)
 
@@ -125,7 +126,7 @@ class Join:
         if not config.enable or not config.is_first_joinable:
             return None
         group = joinable.join_process_group
-        count = torch.tensor([1])
+        count = torch.tensor([1], device=joinable.join_device)
         work = collectives.all_reduce(count, group=group, async_op=True)
         work.wait()
         config.join.active = int(count)

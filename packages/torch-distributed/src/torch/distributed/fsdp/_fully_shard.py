@@ -117,7 +117,7 @@ def fully_shard(
 ) -> Any:
     """Spread the parameters of ``module`` over the ranks, but for those of submodules that are sharded already.
 
-    Each rank keeps a piece of every parameter, cut along its first dim as a :class:`DTensor`; so are the gradients, and
+    Each rank keeps a piece of every parameter, a :class:`DTensor` cut along its first dim or another; so are the gradients, and
     the state of an optimizer that is made afterwards.  While the module computes it has whole parameters.  Shard the
     layers of a model one by one and then the model, so that only one layer is whole at a time.
 
@@ -126,7 +126,7 @@ def fully_shard(
 
     Args:
         mesh: of one dim, or of two: replicas of what the second dim shares
-        shard_placement_fn: where to cut a parameter: None, or ``Shard(0)``, the only place
+        shard_placement_fn: where to cut a parameter: ``Shard(dim)``, or None for its first dim
         reshard_after_forward: gather the parameters again for backward; False keeps them whole in between
         mp_policy: a :class:`MixedPrecisionPolicy`
 
@@ -187,8 +187,6 @@ def _slots(modules, mesh, ignored, place):
                 if parameter is not None and parameter not in ignored:
                     places.setdefault(parameter, []).append((part, name))
     for parameter, found in places.items():
-        if place is not None and (wanted := place(parameter)) not in (None, Shard(0)):
-            raise NotImplementedError(f"fully_shard: {found[0][1]} is cut along dim 0, not by {wanted}")
         if isinstance(parameter, nn.parameter.UninitializedParameter):
             raise RuntimeError(f"fully_shard: {found[0][1]} has no shape yet; run a forward pass first")
         if isinstance(parameter, DTensor):
@@ -197,6 +195,7 @@ def _slots(modules, mesh, ignored, place):
             raise ValueError(
                 f"fully_shard doesn't support scalar parameters. Change {found[0][1]} to a 1D tensor with numel equal to 1."
             )
+    dims = {parameter: _dim(parameter, found[0][1], place) for parameter, found in places.items()}
     with torch.no_grad():
         for group in reversed(mesh.get_all_groups()):
             for parameter in places:
@@ -204,7 +203,21 @@ def _slots(modules, mesh, ignored, place):
                 collectives.broadcast(line, group=group, group_src=0)
                 if line.data_ptr() != parameter.data_ptr():
                     parameter.copy_(line)
-    return [Slot(found, parameter, mesh) for parameter, found in places.items()]
+    return [Slot(found, parameter, mesh, dims[parameter]) for parameter, found in places.items()]
+
+
+def _dim(parameter, name, place):
+    """The dim along which a parameter is cut."""
+    wanted = None if place is None else place(parameter)
+    if wanted is None:
+        return 0
+    if not isinstance(wanted, Shard):
+        raise TypeError(f"fully_shard: shard_placement_fn of {name} returned {wanted!r}; expected Shard(dim) or None")
+    if not -parameter.dim() <= wanted.dim < parameter.dim():
+        raise ValueError(
+            f"fully_shard: shard_placement_fn of {name}, of shape {tuple(parameter.shape)}, returned {wanted}"
+        )
+    return wanted.dim % parameter.dim()
 
 
 def _cast(value, dtype):

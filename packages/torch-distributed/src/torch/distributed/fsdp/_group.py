@@ -18,17 +18,35 @@ from ..tensor.placement_types import Replicate, Shard
 
 
 class Slot:
-    """A parameter: the modules and names under which it is found, and its piece."""
+    """A parameter: the modules and names under which it is found, and its piece along ``dim``.
 
-    def __init__(self, places, parameter, mesh):
-        self.places = places
+    It travels as lines, one for each index of ``dim``, so that what belongs to a rank lies together.
+    """
+
+    def __init__(self, places, parameter, mesh, dim=0):
+        self.places, self.dim = places, dim
         self.shape, self.dtype = parameter.shape, parameter.dtype
-        self.start, self.end = chunk(self.shape[0], mesh.size(mesh.ndim - 1), mesh.get_local_rank(mesh.ndim - 1))
-        placements = (Shard(0),) if mesh.ndim == 1 else (Replicate(), Shard(0))
+        self.length = self.shape[dim]
+        self.ranks, self.rank = mesh.size(mesh.ndim - 1), mesh.get_local_rank(mesh.ndim - 1)
+        placements = (Shard(dim),) if mesh.ndim == 1 else (Replicate(), Shard(dim))
         whole = parameter.to_local() if isinstance(parameter, DTensor) else parameter
-        piece = whole.detach()[self.start : self.end].clone(memory_format=torch.contiguous_format)
+        piece = self.cut(whole.detach()).clone(memory_format=torch.contiguous_format)
         self.piece = Piece(piece, Spec(mesh, placements, self.shape), requires_grad=parameter.requires_grad)
-        self.row = self.shape[1:].numel()
+        self.line_shape = self.shape[:dim] + self.shape[dim + 1 :]
+        self.line = self.line_shape.numel()
+
+    def cut(self, whole):
+        """This rank's piece of a tensor of the parameter's shape."""
+        start, end = chunk(self.length, self.ranks, self.rank)
+        return whole.narrow(self.dim, start, end - start)
+
+    def flat(self, tensor):
+        """The lines of a parameter, a piece or a gradient, one after the other."""
+        return tensor.movedim(self.dim, 0).reshape(-1)
+
+    def of_lines(self, flat):
+        """The inverse of :meth:`flat`."""
+        return flat.reshape(-1, *self.line_shape).movedim(0, self.dim).contiguous()
 
     def show(self, value):
         for module, name in self.places:
@@ -71,31 +89,29 @@ class ShardedParameters:
         size, found = self.shard_group.size(), []
         for dtype in dict.fromkeys(self._dtype(slot) for slot in self.slots):
             mine = [i for i, slot in enumerate(self.slots) if self._dtype(slot) == dtype]
-            rows = [-(-self.slots[i].shape[0] // size) for i in mine]
-            lengths = [n * self.slots[i].row for n, i in zip(rows, mine, strict=True)]
+            lengths = [-(-self.slots[i].length // size) * self.slots[i].line for i in mine]
             line = torch.zeros(sum(lengths), dtype=dtype)
             for part, i in zip(line.split(lengths), mine, strict=True):
-                piece = self.slots[i].piece._local_tensor
-                part[: piece.numel()].copy_(piece.reshape(-1))
+                piece = self.slots[i].flat(self.slots[i].piece._local_tensor)
+                part[: piece.numel()].copy_(piece)
             everyone = torch.empty(size, line.numel(), dtype=dtype)
             work = collectives.all_gather_into_tensor(everyone, line, group=self.shard_group, async_op=True)
-            found.append((mine, rows, lengths, everyone, work))
+            found.append((mine, lengths, everyone, work))
         return found
 
     def gather(self):
         """The whole parameters, without history."""
-        size = self.shard_group.size()
         whole = [None] * len(self.slots)
         coming, self.coming = self.coming, None
         if coming is not None and coming[0] != self._versions():  # of before the last step, and of no use
             for *_, work in coming[1]:
                 work.wait()
             coming = None
-        for mine, rows, lengths, everyone, work in self._begun() if coming is None else coming[1]:
+        for mine, lengths, everyone, work in self._begun() if coming is None else coming[1]:
             work.wait()
-            for columns, i, n in zip(everyone.split(lengths, 1), mine, rows, strict=True):
+            for columns, i in zip(everyone.split(lengths, 1), mine, strict=True):
                 slot = self.slots[i]
-                whole[i] = columns.reshape(size * n, *slot.shape[1:])[: slot.shape[0]].contiguous()
+                whole[i] = slot.of_lines(columns.reshape(-1)[: slot.shape.numel()])
                 if whole[i].untyped_storage().nbytes() != whole[i].numel() * whole[i].element_size():
                     whole[i] = whole[i].clone()
         return whole
@@ -165,12 +181,12 @@ class ShardedParameters:
 
     def _reduce_alike(self, mine, dtype, grads, result):
         size = self.shard_group.size()
-        lengths = [-(-self.slots[i].shape[0] // size) * self.slots[i].row for i in mine]
+        lengths = [-(-self.slots[i].length // size) * self.slots[i].line for i in mine]
         table = torch.zeros(size, sum(lengths), dtype=dtype)
         for columns, i, length in zip(table.split(lengths, 1), mine, lengths, strict=True):
             if grads[i] is None or not length:
                 continue
-            flat = grads[i].reshape(-1).to(dtype)
+            flat = self.slots[i].flat(grads[i]).to(dtype)
             for r in range(size):
                 part = flat[r * length : (r + 1) * length]
                 columns[r, : part.numel()].copy_(part)
@@ -183,8 +199,7 @@ class ShardedParameters:
         line.div_(ranks if self.divide is None else self.divide)
         for part, i in zip(line.split(lengths), mine, strict=True):
             slot = self.slots[i]
-            piece = slot.piece._local_tensor
-            result[i] = part[: piece.numel()].view(piece.shape).to(slot.dtype).clone()
+            result[i] = slot.of_lines(part[: slot.piece._local_tensor.numel()]).to(slot.dtype).clone()
 
     def owe(self, grads):
         """Keep the whole gradients for a later pass with sync."""

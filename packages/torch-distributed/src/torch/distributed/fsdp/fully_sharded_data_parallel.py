@@ -213,7 +213,7 @@ class FullyShardedDataParallel(nn.Module):
                 for state, whole in zip(states, held, strict=True):
                     for slot, one in zip(state.slots, whole, strict=True):
                         if writeback:
-                            slot.piece._local_tensor.copy_(one[slot.start : slot.end])
+                            slot.piece._local_tensor.copy_(slot.cut(one))
                     state.reshard()
 
     # ---- states

@@ -65,9 +65,8 @@ class _Schedule:
     def _run(self, args, kwargs, target, losses, train, return_outputs):
         stages, n = self._stages, self._n_microbatches
         name, last = type(self).__name__, stages.get(self._count - 1)
-        if 0 not in stages and args:
-            raise ValueError(f"{name}: only the first stage is given a batch, this is stage {min(stages)}")
-        parts, named = split_args_kwargs_into_chunks(args, kwargs, n, *self._specs)
+        batch = args if 0 in stages else ()  # the others are sent theirs, and may be called with the same line
+        parts, named = split_args_kwargs_into_chunks(batch, kwargs, n, *self._specs)
         if last and train and target is None:
             raise RuntimeError(f"{name}: with a loss_fn, the last stage needs a target")
         targets = None

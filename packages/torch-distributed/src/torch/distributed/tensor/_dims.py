@@ -198,6 +198,17 @@ def _by_rows(index, weight, size, padding_idx):
     return wrap(made, Spec(mesh, tuple(placements), torch.Size(size)))
 
 
+def one_hot(x, num_classes=-1):
+    """The classes of all pieces are looked at first, so that every rank refuses them, or none."""
+    smallest, largest = (int(x.min()), int(x.max())) if x.numel() else (0, num_classes - 1)
+    num_classes = largest + 1 if num_classes == -1 else num_classes
+    if smallest < 0 or not 0 <= largest < num_classes:
+        return torch.nn.functional.one_hot(torch.tensor([smallest, largest]), num_classes)  # says what is wrong
+    labels = _all(x)
+    result = ((*x._spec.shape, num_classes), (*labels, None))
+    return carry_out(Plan([x], [labels], [result], lambda piece: torch.nn.functional.one_hot(piece, num_classes)))
+
+
 DIMS = {
     "softmax": _along(torch.softmax),
     "log_softmax": _along(torch.log_softmax),
@@ -213,6 +224,7 @@ DIMS = {
     "triu": _along(lambda x, diagonal=0, **_: torch.triu(x, diagonal), place=9, default=(-2, -1)),
     "layer_norm": layer_norm,
     "group_norm": group_norm,
+    "one_hot": one_hot,
     "embedding": lambda weight, index, *rest, **more: embedding(index, weight, *rest, **more),
     "sum": _reduction(_sum, summed=True),
     "mean": _reduction(_mean, summed=True),

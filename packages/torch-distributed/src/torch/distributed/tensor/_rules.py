@@ -129,6 +129,19 @@ REFUSED = frozenset(["bernoulli", "feature_dropout", "alpha_dropout", "multinomi
 """Ranks would draw numbers of their own where the tensor has one."""
 
 
+def _extreme(function, of_nothing):
+    return lambda x: function(x) if x.numel() else x.new_full((), getattr(torch.iinfo(x.dtype), of_nothing))
+
+
+_EXTREMES = {
+    "max": (_extreme(torch.max, "min"), ReduceOp.MAX, None),
+    "amax": (_extreme(torch.amax, "min"), ReduceOp.MAX, None),
+    "min": (_extreme(torch.min, "max"), ReduceOp.MIN, None),
+    "amin": (_extreme(torch.amin, "max"), ReduceOp.MIN, None),
+}
+"""Of integers, which have no gradients."""
+
+
 def plain_name(name: str) -> str:
     """The name of a function without the marks of operators and of work in place.
 
@@ -156,6 +169,8 @@ def reduction(name, args, kwargs):
         return None
     if name == "sum":
         return torch.sum, ReduceOp.SUM, None
+    if name in _EXTREMES and not (args[0].is_floating_point() or args[0].dtype == torch.bool) and not kwargs:
+        return _EXTREMES[name]
     if name in ("norm", "vector_norm", "linalg_vector_norm"):
         p = kwargs.get("p", kwargs.get("ord", args[1] if len(args) == 2 else 2.0 if len(args) < 2 else "dims"))
         p = 2.0 if p == "fro" else p

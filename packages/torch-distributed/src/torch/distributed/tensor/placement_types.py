@@ -59,5 +59,8 @@ class Partial(Placement):
 
     reduce_op: str = "sum"
 
+    def __repr__(self):
+        return f"Partial({self.reduce_op})"
+
 
 _StridedShard = absent_class(__name__, "_StridedShard", "pieces are cut in one go", Shard)

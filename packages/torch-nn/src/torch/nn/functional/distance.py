@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-
 import torch
+
+from ._asking import asking
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, TypeVar
-
     from torch import Tensor
-
-    F = TypeVar("F", bound=Callable[..., Any])
 
 
 __all__ = ["cosine_similarity", "normalize", "pairwise_distance", "pdist"]
 
 
-def _asking(count: int) -> Callable[[F], F]:
-    """Lets classes with ``__torch_function__`` among the first ``count`` arguments see the function as one."""
-
-    def decorate(function):
-        @functools.wraps(function)
-        def asked(*args, **kwargs):
-            if not kwargs and all(type(x) is torch.Tensor for x in args[:count]):
-                return function(*args)
-            from torch.overrides import handle_torch_function, has_torch_function
-
-            given = (*args, *kwargs.values())
-            if has_torch_function(given):
-                return handle_torch_function(asked, given, *args, **kwargs)
-            return function(*args, **kwargs)
-
-        return asked
-
-    return decorate
-
-
-@_asking(2)
+@asking(2)
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """``norm(x1 - x2 + eps, p)`` along the last dim; the others broadcast.
 
@@ -49,7 +24,7 @@ def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6,
     return torch.norm(x1 - x2 + eps, p=p, dim=-1, keepdim=keepdim)
 
 
-@_asking(2)
+@asking(2)
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """``x1 . x2 / (|x1| |x2|)`` along ``dim``, each norm at least ``eps``; shapes broadcast.
 
@@ -66,7 +41,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return (unit(x1) * unit(x2)).sum(dim)
 
 
-@_asking(1)
+@asking(1)
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """``x / max(norm(x, p), eps)`` along ``dim``.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from ._asking import asking
 from ._ops import ops
 
 TYPE_CHECKING = False
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["embedding", "embedding_bag", "embedding_renorm_", "one_hot"]
 
 
+@asking(1)
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Classes (*) as rows (*, num_classes) of zeros with a one at the class; as many classes as needed by default.
 
