@@ -115,6 +115,35 @@ def test_hooks_around_the_step_run_once_and_belong_to_one_optimiser(kind):
     assert len(seen) == 2
 
 
+class Patched(optim.Optimizer):
+    """Does without super().__init__, and asks for the hooks by itself; its step method comes after the class."""
+
+    def __init__(self, inner):
+        self.inner, self.param_groups = inner, inner.param_groups
+        self._patch_step_function()
+
+
+def test_a_wrapper_puts_its_step_between_hooks_by_itself():
+    Patched.step = lambda self, closure=None: self.inner.step(closure)
+    _, optimizer = make(Patched)
+    seen = []
+    optimizer.register_step_pre_hook(lambda *args: seen.append(args))
+    optimizer.step()
+    Patched(optimizer.inner).step()
+    assert seen == [(optimizer, (optimizer,), {})]
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_hooks_of_steps_see_and_replace_the_optimizer_and_its_arguments(own):
+    p, optimizer = make(Whole) if own else (None, optim.SGD([torch.ones(2, requires_grad=True)], lr=0.5))
+    seen = []
+    optimizer.register_step_pre_hook(lambda o, args, kwargs: ((*args, lambda: 5), kwargs) if len(args) == 1 else None)
+    optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append((args[0], len(args), kwargs)))
+    assert optimizer.step() == 5
+    assert optimizer.step(lambda: 7) == 7
+    assert seen == [(optimizer, 2, {})] * 2
+
+
 @pytest.mark.parametrize("kind", [Lookahead, Delegating, Whole])
 def test_state_goes_through_a_dict_with_hooks(kind):
     p, optimizer = make(kind)

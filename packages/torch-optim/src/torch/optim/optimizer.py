@@ -161,7 +161,7 @@ class Optimizer:
                 return func(self, *args, **kwargs)
             handle = _begin_range(f"Optimizer.step#{type(self).__name__}.step")
             try:
-                return hooked(self, args, kwargs)
+                return hooked(self, (self, *args), kwargs)
             finally:
                 _end_range(handle)
 
@@ -174,13 +174,17 @@ class Optimizer:
                             f"step pre-hook: must return None or a tuple (args, kwargs), got {type(replaced).__name__}"
                         )
                     args, kwargs = replaced
-            result = func(self, *args, **kwargs)
+            result = func(*args, **kwargs)
             for hook in [*self._optimizer_step_post_hooks.values(), *_post_hooks_of_all.values()]:
                 hook(self, args, kwargs)
             return result
 
         step.hooked = True
         return step
+
+    def _patch_step_function(self):
+        """Puts the step method of the class between the hooks: for wrappers that do without ``Optimizer.__init__``."""
+        type(self).step = Optimizer.profile_hook_step(type(self).step)
 
     # -- groups -----------------------------------------------------------------------------------------------------
 
@@ -304,7 +308,7 @@ class Optimizer:
             or _post_hooks_of_all
             or _profiling()
         ):
-            return _hooked_step(self, closure)
+            return _hooked_step(self) if closure is None else _hooked_step(self, closure)
         return self._step(closure)
 
     step.hooked = True
@@ -460,7 +464,8 @@ class Optimizer:
     def register_step_pre_hook(
         self, hook: Callable[[Self, tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]] | None]
     ) -> RemovableHandle:
-        """Run ``hook(optimizer, args, kwargs)`` before each step; it may return new ``(args, kwargs)``."""
+        """Run ``hook(optimizer, args, kwargs)`` before each step: ``args`` begin with the optimizer, and a pair
+        ``(args, kwargs)`` that it returns takes their place."""
         return _add_hook(self._own_hooks("_optimizer_step_pre_hooks"), hook)
 
     def register_step_post_hook(self, hook: Callable[[Self, tuple[Any, ...], dict[str, Any]], None]) -> RemovableHandle:
