@@ -107,7 +107,8 @@ void check_result(const Row& row, const Value* arguments, const Tensor& result, 
   TORCH_CHECK(layout_of(result) == layout_of(out), op, "(): the result is ", result, " of another layout than out, ",
               out, "; leave out= away, or use to_dense() or to_sparse()");
   const bool joins = schema.count && schema.params[0].kind == Kind::TensorList;
-  if (!can_cast(result.dtype(), out.dtype()))  // of joined tensors the inputs are to blame: their users catch TypeError
+  if (!row.attr.is_any_out &&
+      !can_cast(result.dtype(), out.dtype()))  // of joined tensors the inputs are to blame: their users catch TypeError
     throw_error(joins ? ErrorKind::Type : ErrorKind::Runtime,
                 message(op, ": result type ", legacy_name(result.dtype()), " can't be cast to the desired output type ",
                         legacy_name(out.dtype())));

@@ -151,3 +151,10 @@ def test_parameters_are_broadcast_and_any_layout_serves():
 def test_bad_parameters_are_named(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_zeros_and_ones_are_drawn_into_any_dtype():
+    p = torch.tensor([0.0, 1.0, 1.0, 0.0])
+    for dtype in (torch.bool, torch.uint8, torch.int64, torch.float64, torch.bfloat16):
+        out = torch.empty(4, dtype=dtype)
+        assert torch.bernoulli(p, out=out) is out and out.dtype == dtype and out.tolist() == p.tolist()

@@ -21,6 +21,9 @@ struct Device {
   constexpr Device() = default;
   constexpr Device(DeviceType type, int index = -1) : type(type), index(int8_t(index)) {}
   friend constexpr bool operator==(Device, Device) = default;
+  constexpr bool is_cpu() const { return type == DeviceType::CPU; }
+  constexpr bool is_cuda() const { return type == DeviceType::CUDA; }
+  constexpr bool is_meta() const { return type == DeviceType::Meta; }
 };
 // "cpu", "cuda:1", "meta", or the name of a registered backend; else ErrorKind::Runtime
 TORCH_API Device parse_device(std::string_view text);

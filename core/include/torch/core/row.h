@@ -80,6 +80,7 @@ struct Attr {
   bool is_pointwise = false;
   bool is_hidden = false;     // for other operators (backward kernels): torch._C only
   bool is_exact_out = false;  // out= has the result's dtype; else it may be one that the result can be cast to
+  bool is_any_out = false;    // out= has any dtype: the results are zeros and ones, which all hold
   bool is_apart = false;      // out= has no memory in common with an input
   // Its loop may write to the memory of out= itself: it asks for its result's memory only when nothing can go wrong any
   // more, since what is refused later would leave a destination that was written to.
@@ -118,6 +119,7 @@ struct Attr {
   constexpr Attr random() const { return with(&Attr::is_random, true); }
   constexpr Attr pointwise() const { return with(&Attr::is_pointwise, true); }
   constexpr Attr exact_out() const { return with(&Attr::is_exact_out, true); }
+  constexpr Attr any_out() const { return with(&Attr::is_any_out, true); }
   constexpr Attr apart() const { return with(&Attr::is_apart, true); }
   constexpr Attr direct_out() const { return with(&Attr::is_direct_out, true); }
   constexpr Attr filling_any_shape() const { return with(&Attr::fills_any_shape, true); }
