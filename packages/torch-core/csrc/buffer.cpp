@@ -231,7 +231,7 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
   if (is_array < 0) return nullptr;
   if (!is_array)
     return PyErr_Format(PyExc_TypeError, "from_numpy: expected np.ndarray (got %s)", Py_TYPE(array)->tp_name);
-  TORCH_PY_TRY(nullptr, return wrap(tensor_of_buffer(array, "from_numpy"));)
+  TORCH_PY_TRY(nullptr, return lifted(wrap(tensor_of_buffer(array, "from_numpy")));)
 }
 
 // --- DLPack ---

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "dispatch.h"
 #include "dispatch/non_blocking.h"
 #include "python.h"
 #include "torch/core/ops/copy.h"
@@ -68,7 +69,18 @@ bool target_of(PyObject* dtype, PyObject* device, Target* t) {
   return true;
 }
 
-PyObject* tensor_function(PyObject*, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+// A tensor made of `data`, which modes see unless it was one before.
+PyObject* wrap_made(Tensor t, PyObject* data) {
+  PyObject* o = wrap(std::move(t));
+  return is_tensor(data) ? o : lifted(o);
+}
+
+PyObject* tensor_function(PyObject* module, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  if (TORCH_UNLIKELY(asks_python(0))) {
+    Object function(PyObject_GetAttrString(module, "tensor"));
+    if (!function) return nullptr;
+    TORCH_ASK_PYTHON(function.get(), nullptr, args, count, kwnames);
+  }
   PyObject *data = count ? args[0] : nullptr, *dtype = nullptr, *device = nullptr;
   bool requires_grad = false, pin_memory = false;
   if (count > 1) return PyErr_Format(PyExc_TypeError, "tensor() takes 1 positional argument but %zd were given", count);
@@ -106,21 +118,26 @@ PyObject* tensor_function(PyObject*, PyObject* const* args, Py_ssize_t count, Py
   TORCH_PY_TRY(nullptr, {
     Tensor r = is_tensor(data) ? converted(alias_of(borrow(data), true), t.dtype, t.device, true)
                                : from_any(data, t.dtype, t.device, true, "tensor");
-    PyObject* o = wrap(std::move(r));
+    PyObject* o = wrap_made(std::move(r), data);
     if (o && pin_memory) o = in_pinned_memory(o);
     if (o && requires_grad && !set_requires_grad(o, true)) Py_CLEAR(o);
     return o;
   })
 }
 
-PyObject* as_tensor_function(PyObject*, PyObject* args, PyObject* kwargs) {
+PyObject* as_tensor_function(PyObject* module, PyObject* args, PyObject* kwargs) {
+  if (TORCH_UNLIKELY(asks_python(0))) {
+    Object function(PyObject_GetAttrString(module, "as_tensor"));
+    if (!function) return nullptr;
+    TORCH_ASK_PYTHON(function.get(), args, kwargs);
+  }
   static const char* names[] = {"data", "dtype", "device", nullptr};
   PyObject *data, *dtype = nullptr, *device = nullptr;
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|OO:as_tensor", const_cast<char**>(names), &data, &dtype, &device))
     return nullptr;
   Target t;
   if (!target_of(dtype, device, &t)) return nullptr;
-  TORCH_PY_TRY(nullptr, return wrap(from_any(data, t.dtype, t.device, false, "as_tensor"));)
+  TORCH_PY_TRY(nullptr, return wrap_made(from_any(data, t.dtype, t.device, false, "as_tensor"), data);)
 }
 
 PyObject* asarray_function(PyObject*, PyObject* args, PyObject* kwargs) {
@@ -137,7 +154,7 @@ PyObject* asarray_function(PyObject*, PyObject* args, PyObject* kwargs) {
     if (copy == Py_False && is_tensor(data))
       TORCH_CHECK_VALUE(r->storage == borrow(data)->storage,
                         "asarray: cannot convert without a copy, and copy=False forbids one");
-    PyObject* o = wrap(std::move(r));
+    PyObject* o = wrap_made(std::move(r), data);
     if (o && requires_grad && !set_requires_grad(o, true)) Py_CLEAR(o);
     return o;
   })
@@ -217,7 +234,7 @@ PyObject* legacy_of_data(const Legacy& l, PyObject* data) {
     return PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", Py_TYPE(data)->tp_name);
   if (!has_buffer(data) && !PySequence_Check(data))
     return PyErr_Format(PyExc_TypeError, "new(): data must be a sequence (got %s)", Py_TYPE(data)->tp_name);
-  return make_subclass(l.type, from_any(data, l.dtype, l.device, true, "Tensor"));
+  return lifted(make_subclass(l.type, from_any(data, l.dtype, l.device, true, "Tensor")));
 }
 
 bool is_storage(PyObject* o) { return !PyType_Check(o) && PyObject_HasAttrString(o, "untyped"); }

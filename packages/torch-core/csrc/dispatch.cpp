@@ -194,9 +194,14 @@ bool refuse_hollow(PyObject* tensor, const char* op) {
   return false;
 }
 
-PyObject* value_of_hollow(PyObject* tensor) {
+PyObject* number_given(PyObject* tensor) {
   Object module(PyImport_ImportModule("torch._dispatch"));
   return module ? PyObject_CallMethod(module.get(), "item", "O", tensor) : nullptr;
+}
+PyObject* lifted(PyObject* tensor) {
+  if (!tensor || !has_dispatch_mode()) return tensor;
+  Object fresh(tensor), module(PyImport_ImportModule("torch._dispatch"));
+  return module ? PyObject_CallMethod(module.get(), "lift_fresh", "O", tensor) : nullptr;
 }
 
 // Composites that make memory themselves are seen as a whole.

@@ -191,7 +191,7 @@ Object value_of(PyObject* self, const char* op) {
     }
     return Object();
   }
-  if (TORCH_UNLIKELY(is_hollow(t))) return Object(value_of_hollow(self));
+  if (TORCH_UNLIKELY(gives_its_number(t))) return Object(number_given(self));
   TORCH_PY_TRY(Object(), {
     if (!to_readable(&t, op)) return Object();
   })

@@ -168,7 +168,7 @@ PyObject* tensor_item_method(PyObject* self, PyObject*) {
                  (long long)t.numel());
     return nullptr;
   }
-  if (TORCH_UNLIKELY(is_hollow(t))) return value_of_hollow(self);
+  if (TORCH_UNLIKELY(gives_its_number(t))) return number_given(self);
   return has_values(&t, "item") ? item_of(t) : nullptr;
 }
 

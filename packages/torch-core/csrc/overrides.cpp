@@ -114,11 +114,14 @@ bool bring_override(PyObject* const* args, Py_ssize_t count) noexcept {
   return false;
 }
 
-PyObject* ask_python(PyObject* function, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+PyObject* ask_python(PyObject* function, PyObject* args, PyObject* kwargs) {
   if (!enter) {
     Object module(PyImport_ImportModule("torch.overrides"));
     if (!module || !(enter = PyObject_GetAttrString(module.get(), "_enter"))) return nullptr;
   }
+  return PyObject_CallFunctionObjArgs(enter, function, args, kwargs ? kwargs : Py_None, nullptr);
+}
+PyObject* ask_python(PyObject* function, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
   const Py_ssize_t first = self ? 1 : 0;
   Object all(PyTuple_New(first + count)),
       named(kwnames && PyTuple_GET_SIZE(kwnames) ? PyDict_New() : Py_NewRef(Py_None));
@@ -127,7 +130,7 @@ PyObject* ask_python(PyObject* function, PyObject* self, PyObject* const* args, 
   for (Py_ssize_t i = 0; i < count; ++i) PyTuple_SET_ITEM(all.get(), first + i, Py_NewRef(args[i]));
   for (Py_ssize_t i = 0; kwnames && i < PyTuple_GET_SIZE(kwnames); ++i)
     if (PyDict_SetItem(named.get(), PyTuple_GET_ITEM(kwnames, i), args[count + i]) < 0) return nullptr;
-  return PyObject_CallFunctionObjArgs(enter, function, all.get(), named.get(), nullptr);
+  return ask_python(function, all.get(), named.get());
 }
 PyObject* ask_python(const char* method, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
   Object function(PyObject_GetAttrString(reinterpret_cast<PyObject*>(api->tensor_type), method));

@@ -82,6 +82,7 @@ inline bool asks_python(unsigned keys) noexcept {
   return ((keys | thread_keys.include) & key(DispatchKey::Python)) && !overrides_off;
 }
 // What an override or a mode makes of the call, or NotImplemented: then no override takes it, and it goes on.
+PyObject* ask_python(PyObject* function, PyObject* args, PyObject* kwargs);
 PyObject* ask_python(PyObject* function, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
 PyObject* ask_python(const char* method, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
 // Asks, and returns from the function around it when an override has answered.

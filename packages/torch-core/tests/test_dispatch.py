@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 import torch
 from torch import _dispatch
@@ -132,7 +133,7 @@ def test_several_results_and_lists():
         parts = torch.arange(4).split(2)
         joined = torch.cat(parts)
     assert values.tolist() == [1.0, 3.0] and indices.tolist() == [1, 0] and joined.tolist() == [0, 1, 2, 3]
-    assert [len(a) for _, _, a, _ in log.calls] == [1, 1, 2, 1]
+    assert [len(a) for _, _, a, _ in log.calls] == [1, 1, 1, 2, 1]
     assert log.calls[-1][2][0] == list(parts) or isinstance(log.calls[-1][2][0], list)
 
 
@@ -259,13 +260,15 @@ def test_an_overload_says_what_it_is():
 def test_fake_tensors_have_shapes_and_devices_of_their_own():
     from torch._subclasses import FakeTensor, FakeTensorMode
 
+    before = torch.tensor([1.0, 2.0])
     with FakeTensorMode() as mode:
         x = torch.empty(4, 3, device="cuda")
         y = (x.t() @ x).relu()
         assert type(y) is FakeTensor and y.shape == (3, 3) and y.device == torch.device("cuda", 0)
         assert torch.zeros_like(x).device.type == "cuda" and x.add_(1) is x
         with pytest.raises(AssertionError, match="convert all Tensors to FakeTensors first"):
-            torch.Tensor([1.0, 2.0]) + 1
+            before + 1
+        assert type(torch.tensor([1.0, 2.0]) + 1) is FakeTensor and torch.tensor(2.0).item() == 2
         with pytest.raises(RuntimeError, match="two different devices"):
             x + torch.empty(4, 3)
     real = mode.from_tensor(torch.ones(2, dtype=torch.float64))
@@ -317,3 +320,29 @@ def test_the_state_of_an_object_is_taken_and_set():
         _set_obj_state(again, (1, 2, 3))
     made = _rebuild_wrapper_subclass(Wrapper, torch.float64, (2,), (1,), 0, torch.strided, "cpu", False)
     assert type(made) is Wrapper and made.shape == (2,) and made.dtype == torch.float64
+
+
+def test_modes_see_tensors_made_of_data_and_numbers_that_are_read():
+    seen = []
+
+    class Doubling(Mode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append((str(func), args[0].requires_grad))
+            return func(args[0] * 2) if func is aten.lift_fresh.default else func(*args, **(kwargs or {}))
+
+    array, x = np.ones(2), torch.ones(3)
+    with Doubling():
+        made = [torch.tensor([1.0], requires_grad=True), torch.as_tensor([1.0]), torch.asarray([1.0]), torch.from_numpy(array),
+                torch.Tensor([1.0]), x.new_tensor([1.0])]  # fmt: skip
+        assert torch.as_tensor(x) is x
+    assert seen == [("aten.lift_fresh.default", False)] * 6 and made[0].requires_grad and made[0].is_leaf
+    assert all(t.unique().tolist() == [2.0] for t in made)
+    seen.clear()
+    number = torch.tensor(3)
+    with Doubling():
+        assert number.item() == int(number) == float(number) == 3 and bool(number) and [1, 2, 3, 4][number] == 4
+    assert seen == [("aten._local_scalar_dense.default", False)] * 5
+    assert (
+        aten.lift_fresh(x) is x
+        and str(aten.lift_fresh.default._schema) == "aten::lift_fresh(Tensor(a) self) -> Tensor(a)"
+    )

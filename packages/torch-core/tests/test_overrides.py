@@ -350,3 +350,17 @@ def test_a_class_that_answers_operators_gets_their_results_as_they_are():
     assert Answers.__torch_function__ is torch._C._disabled_torch_function_impl
     assert not overrides.has_torch_function((x,))
     assert Both.__torch_function__ is not Answers.__torch_function__ and type(Plain(2) * 2) is Plain
+
+
+def test_a_mode_sees_tensors_made_of_data_with_their_arguments():
+    class Halves(overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append((func, args, kwargs))
+            return func(*args, **{**(kwargs or {}), "dtype": torch.float16})
+
+    seen = []
+    with Halves():
+        one, other = torch.tensor([1.0], dtype=torch.float64), torch.as_tensor(data=[2.0])
+    assert one.dtype == other.dtype == torch.float16
+    assert seen == [(torch.tensor, ([1.0],), {"dtype": torch.float64}), (torch.as_tensor, (), {"data": [2.0]})]
+    assert torch.tensor([1.0]).dtype == torch.float32

@@ -94,8 +94,16 @@ def asks(values: Any) -> list[Any] | None:
     return found if found or _state.modes else None
 
 
+def lift_fresh(tensor: Any) -> Any:
+    """What the innermost mode makes of a tensor that was made of the program's data."""
+    from .ops import aten
+
+    return offer(aten.lift_fresh.default, (tensor,), {}, [])
+
+
 def item(tensor: Any) -> Any:
-    """The number of a tensor without memory, which its class has to know; RuntimeError when none is asked."""
+    """The number of a tensor without memory, which its class has to know, or of one that a mode sees; RuntimeError when
+    none is asked."""
     if _state.off:
         raise RuntimeError(f"item: a {type(tensor).__name__} has no memory, and its __torch_dispatch__ was not asked")
     from .ops import aten

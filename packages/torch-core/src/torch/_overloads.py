@@ -65,6 +65,7 @@ BY_ARGUMENT = {
 #: schemas of what has no row and is seen by __torch_dispatch__
 COMPOSED = {
     "_local_scalar_dense": ("_local_scalar_dense(Tensor self) -> Scalar",),
+    "lift_fresh": ("lift_fresh(Tensor(a) self) -> Tensor(a)",),
     "_softmax": ("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",),
     "_log_softmax": ("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",),
 }

@@ -185,6 +185,8 @@ BELOW = SimpleNamespace(
     _log_softmax=lambda self, dim, half_to_float: torch.log_softmax(self, dim, _C.float32 if half_to_float else None),
     _softmax=lambda self, dim, half_to_float: torch.softmax(self, dim, _C.float32 if half_to_float else None),
     _unsafe_view=lambda self, size: self.reshape(size),
+    lift_fresh=lambda self: self,
+    lift_fresh_copy=lambda self: self.clone(),
     sym_constrain_range=lambda size, *, min=None, max=None: None,
     sym_constrain_range_for_size=lambda size, *, min=None, max=None: None,
     sym_numel=lambda self: self.numel(),

@@ -27,8 +27,10 @@ from ._views import Held, Root, Step
 _METADATA = {"squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "detach_", "as_strided_"}
 #: elements of a tensor of which a list may be made
 _LISTED = 64
-#: answers about tensors that are no computation
-_ANSWERS = {"result_type", "can_cast", "promote_types", "is_coalesced", "sparse_dim", "dense_dim", "_nnz"}
+#: answers about tensors, and constants of the program, that are no computation
+_ANSWERS = {
+    "tensor", "as_tensor", "result_type", "can_cast", "promote_types", "is_coalesced", "sparse_dim", "dense_dim", "_nnz",
+}  # fmt: skip
 
 
 _recording = threading.local()
