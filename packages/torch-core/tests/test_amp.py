@@ -79,3 +79,19 @@ def test_without_cuda_its_scaler_is_switched_off():
     assert scaler.get_scale() == 1 and scaler.state_dict() == {}
     with pytest.raises(RuntimeError, match="expected device_type 'cpu' or 'cuda', got 'tpu'"):
         torch.GradScaler("tpu")
+
+
+def test_a_scaler_of_ones_own_is_written_with_two_functions_of_torch():
+    scale, steps, found = torch.tensor([8.0]), torch.tensor([0], dtype=torch.int32), torch.zeros(1)
+    grads = [torch.tensor([2.0, 4.0]), torch.tensor([6.0], dtype=torch.float64)]
+    torch._amp_foreach_non_finite_check_and_unscale_(grads, found, torch.tensor([0.5]))
+    assert [g.tolist() for g in grads] == [[1.0, 2.0], [3.0]] and found.item() == 0
+    history = []
+    for infinite in (False, False, True, False, False):
+        grads, found = [torch.tensor([1.0, float("inf") if infinite else 1.0])], torch.zeros(1)
+        torch._amp_foreach_non_finite_check_and_unscale_(grads, found, torch.tensor([1.0]))
+        assert torch._amp_update_scale_(scale, steps, found, 4.0, 0.5, 2) is scale
+        history.append((scale.item(), steps.item()))
+    assert history == [(8.0, 1), (32.0, 0), (16.0, 0), (16.0, 1), (64.0, 0)]
+    with pytest.raises(RuntimeError, match="found_inf must have one element, got shape"):
+        torch._amp_foreach_non_finite_check_and_unscale_([], torch.zeros(2), torch.ones(1))

@@ -90,3 +90,46 @@ def test_bags_come_with_what_they_are_made_of(mode, name, padding):
 def test_a_bag_has_one_of_three_modes():
     with pytest.raises(RuntimeError, match=r"mode must be 0 \(sum\), 1 \(mean\) or 2 \(max\), got 'sum'"):
         torch.embedding_bag(torch.ones(2, 2), torch.tensor([0]), torch.tensor([0]), mode="sum")
+
+
+def test_the_steps_of_a_ctc_loss_end_in_its_loss():
+    torch.manual_seed(0)
+    log_probs = torch.randn(6, 2, 4, dtype=torch.float64).log_softmax(2).requires_grad_()
+    targets, lengths = torch.tensor([[1, 2, 3], [2, 2, 0]]), (3, 2)
+    loss, alpha = torch._ctc_loss(log_probs, targets, (6, 5), lengths)
+    assert alpha.shape == (2, 6, 7)
+    last = torch.stack(
+        [alpha[i, t - 1, [2 * s, 2 * s - 1]] for i, (t, s) in enumerate(zip((6, 5), lengths, strict=True))]
+    )
+    torch.testing.assert_close(loss, -last.logsumexp(1))
+    whole = torch.nn.functional.ctc_loss(log_probs, targets, (6, 5), lengths, reduction="none")
+    assert torch.equal(loss, whole)
+
+
+def test_weights_by_length_and_direction_as_the_layer_has_them():
+    v, g = torch.randn(3, 4, 2, dtype=torch.float64), torch.rand(1, 4, 1, dtype=torch.float64)
+    expected = torch.stack([g[0, i, 0] * v[:, i] / v[:, i].norm() for i in range(4)], 1)
+    torch.testing.assert_close(torch._weight_norm(v, g, 1), expected)
+    torch.testing.assert_close(torch.norm_except_dim(v, 1, -1), v.abs().sum())
+    layer = torch.nn.utils.weight_norm(torch.nn.Linear(2, 3))
+    assert torch.equal(torch._weight_norm(layer.weight_v, layer.weight_g), layer.weight)
+
+
+@pytest.mark.parametrize("name", ["feature_dropout", "alpha_dropout", "feature_alpha_dropout"])
+def test_dropouts_without_a_layer_write_in_place_where_they_say_so(name):
+    whole, within = getattr(torch, name), getattr(torch, name + "_")
+    x = torch.ones(4, 50, 3)
+    torch.manual_seed(0)
+    expected = whole(x, 0.5, True)
+    torch.manual_seed(0)
+    assert within(x, 0.5, True) is x and torch.equal(x, expected)
+    if name.startswith("feature"):
+        assert torch.equal(x, x[:, :, :1].expand(4, 50, 3)) and len(x.unique()) == 2
+    assert torch.equal(whole(x, 0.5, False), x)
+
+
+def test_grids_and_questions_of_overrides_have_their_other_names():
+    theta = torch.tensor([[[1.0, 0.5, 0.0], [0.0, 2.0, 0.0]]])
+    expected = torch.nn.functional.affine_grid(theta, (1, 1, 2, 3), align_corners=False)
+    assert torch.equal(torch.affine_grid_generator(theta, (1, 1, 2, 3), False), expected)
+    assert torch.nn.functional.has_torch_function is torch.overrides.has_torch_function

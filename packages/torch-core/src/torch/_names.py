@@ -32,10 +32,11 @@ FUNCTIONAL = (
 )  # fmt: skip
 ATTRIBUTES.update(dict.fromkeys(FUNCTIONAL, "nn"))
 
-# Losses that in `torch` itself take their reduction as a number, and bags their mode.
+# Losses that in `torch` itself take their reduction as a number, bags their mode, and what has no other name.
 CODED = (
     "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "embedding_bag", "hinge_embedding_loss",
-    "kl_div", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
+    "kl_div", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss", "_ctc_loss", "_weight_norm", "affine_grid_generator",
+    "alpha_dropout_", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "norm_except_dim",
 )  # fmt: skip
 ATTRIBUTES.update(dict.fromkeys(CODED, "nn"))
 
@@ -113,6 +114,8 @@ LAZY = {
     ),
     **dict.fromkeys([f"_cast_{t}" for t in ("Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short")], "_compat.casts"),
     "_int_mm": "_operators.native",
+    **dict.fromkeys(("_amp_foreach_non_finite_check_and_unscale_", "_amp_update_scale_"), "_operators.scaling"),
+    "_disable_dynamo": "_compile",
     **dict.fromkeys(
         (
             "_convert_weight_to_int4pack", "_convert_weight_to_int4pack_for_cpu", "_weight_int4pack_mm", "_weight_int4pack_mm_for_cpu",

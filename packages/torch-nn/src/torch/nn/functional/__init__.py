@@ -48,6 +48,15 @@ _ELSEWHERE = {
     },
     "_parse_to": ("torch._internals", "_parse_to"),
     **{
+        name: ("torch.overrides", name)
+        for name in (
+            "handle_torch_function",
+            "has_torch_function",
+            "has_torch_function_unary",
+            "has_torch_function_variadic",
+        )
+    },
+    **{
         name: ("torch.nn.functional._scaled", name)
         for name in ("ScalingType", "SwizzleType", "grouped_mm", "scaled_grouped_mm", "scaled_mm")
     },

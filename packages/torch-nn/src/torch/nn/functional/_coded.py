@@ -1,5 +1,6 @@
 """Functions as they stand in ``torch`` itself, whose ways are numbers: losses, where a ``reduction`` of 0 gives them element by
-element, 1 their mean, 2 their sum (without one they are not reduced), and bags of vectors.
+element, 1 their mean, 2 their sum (without one they are not reduced), and bags of vectors; and those that ``torch.nn.functional``
+has under no name, or another one.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from . import ctc
 from . import loss as losses
 from . import margin as margins
 from ._reduction import MEAN, NONE, SUM
+from .dropout import _dropout_channels, alpha_dropout, feature_alpha_dropout
 from .embedding import _bags, _segment_argmax
 from .embedding import embedding_bag as _reduced_bags
+from .sampling import affine_grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "binary_cross_entropy_with_logits", "cosine_embedding_loss", "ctc_loss", "embedding_bag", "hinge_embedding_loss",
-    "kl_div", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss",
+    "kl_div", "margin_ranking_loss", "poisson_nll_loss", "triplet_margin_loss", "_ctc_loss", "_weight_norm", "affine_grid_generator",
+    "alpha_dropout_", "feature_alpha_dropout_", "feature_dropout", "feature_dropout_", "norm_except_dim",
 ]  # fmt: skip
 
 
@@ -181,3 +185,95 @@ def embedding_bag(
         return result, bags, sizes, sizes.clone()
     first = _segment_argmax(weight[indices], bags, count, left_out)
     return result, bags, sizes, torch.cat([indices, indices.new_zeros(1)])[first]
+
+
+def _ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Sequence[int] | Tensor,
+    target_lengths: Sequence[int] | Tensor,
+    blank: int = 0,
+    zero_infinity: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """The loss of each example (N), and what it is summed from: the log probabilities (N, T, 2 S + 1) of the first symbols of
+    each target, with blanks between them, after each step.
+
+    >>> probs = torch.full((2, 1, 2), 0.5).log()
+    >>> loss, alpha = torch._ctc_loss(probs, torch.tensor([[1]]), (2,), (1,))
+    >>> loss.exp(), alpha[0, -1].exp()
+    (tensor([1.3333]), tensor([0.2500, 0.5000, 0.2500]))
+    """
+    steps: list[Tensor] = []
+    loss, _, _ = ctc.summed_over_paths(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, steps)
+    return loss, torch.stack(steps, 1)
+
+
+def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
+    """The norms of ``v`` over all dims but ``dim``, with those dims kept as 1; over all with ``dim`` -1.
+
+    >>> torch.norm_except_dim(torch.tensor([[3.0, 4.0], [0.0, 2.0]]))
+    tensor([[5.],
+            [2.]])
+    """
+    if dim == -1:
+        return v.norm(pow)
+    dim = dim % v.dim()
+    shape = [1] * v.dim()
+    shape[dim] = v.shape[dim]
+    return v.transpose(0, dim).reshape(v.shape[dim], -1).norm(pow, 1).view(shape)
+
+
+def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
+    """``g v / |v|``, with the norms of :func:`norm_except_dim`.
+
+    >>> torch._weight_norm(torch.tensor([[3.0, 4.0]]), torch.tensor([[10.0]]))
+    tensor([[6., 8.]])
+    """
+    return v * (g / norm_except_dim(v, 2, dim))
+
+
+def affine_grid_generator(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
+    """:func:`torch.nn.functional.affine_grid`.
+
+    >>> torch.affine_grid_generator(torch.eye(2, 3)[None], (1, 1, 1, 2), True)
+    tensor([[[[-1.,  0.],
+              [ 1.,  0.]]]])
+    """
+    return affine_grid(theta, list(size), align_corners)
+
+
+def feature_dropout(input: Tensor, p: float, train: bool) -> Tensor:
+    """Drops whole channels of ``input`` (N, C, ...); RuntimeError below two dims.
+
+    >>> torch.feature_dropout(torch.ones(1, 100, 2), 0.5, True).unique()
+    tensor([0., 2.])
+    """
+    return _dropout_channels("feature_dropout", input, p, train, False)
+
+
+def feature_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """:func:`feature_dropout` within ``input``.
+
+    >>> x = torch.ones(1, 100, 2)
+    >>> torch.feature_dropout_(x, 0.5, True) is x
+    True
+    """
+    return _dropout_channels("feature_dropout_", input, p, train, True)
+
+
+def alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """:func:`torch.nn.functional.alpha_dropout` within ``input``.
+
+    >>> torch.alpha_dropout_(torch.ones(2), 0.5, False)
+    tensor([1., 1.])
+    """
+    return alpha_dropout(input, p, train, inplace=True)
+
+
+def feature_alpha_dropout_(input: Tensor, p: float, train: bool) -> Tensor:
+    """:func:`torch.nn.functional.feature_alpha_dropout` within ``input``.
+
+    >>> torch.feature_alpha_dropout_(torch.ones(1, 2, 1), 0.5, False).flatten()
+    tensor([1., 1.])
+    """
+    return feature_alpha_dropout(input, p, train, inplace=True)

@@ -43,6 +43,17 @@ def ctc_loss(
     tensor(1.3333)
     """
     reduction = _codes[reduction]
+    loss, lengths, single = summed_over_paths(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
+    if reduction == MEAN:
+        return (loss / torch.tensor(lengths, dtype=loss.dtype, device=loss.device).clamp(min=1)).mean()
+    if reduction == SUM:
+        return loss.sum()
+    return loss.squeeze(0) if single else loss
+
+
+def summed_over_paths(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity, record=None):
+    """The loss of each example, the lengths of the targets, and whether there was no batch; each step's ``alpha`` goes to
+    the list ``record``."""
     single = log_probs.dim() == 2
     if single:
         log_probs = log_probs.unsqueeze(1)
@@ -74,12 +85,16 @@ def ctc_loss(
     start = torch.arange(symbols.shape[1], device=log_probs.device) < 2
     alpha = torch.where(start, emit[0] if steps else emit.new_zeros(symbols.shape), torch.full_like(symbols, 0) - inf)
     ends = torch.tensor(inputs, device=log_probs.device).unsqueeze(1)
+    if record is not None:
+        record.append(alpha)
     for t in range(1, steps):
         before = torch.cat([impossible, alpha[:, :-1]], 1)
         skipped = torch.cat([impossible, impossible, alpha[:, :-2]], 1)[:, : symbols.shape[1]]
         skipped = torch.where(may_skip, skipped, torch.full_like(skipped, -inf))
         step = _logsumexp(torch.stack([alpha, before, skipped])) + emit[t]
         alpha = torch.where(t < ends, step, alpha)
+        if record is not None:
+            record.append(alpha)
 
     last = 2 * torch.tensor(lengths, device=log_probs.device).unsqueeze(1)
     final = torch.stack([alpha.gather(1, last), alpha.gather(1, (last - 1).clamp(min=0))])
@@ -96,11 +111,7 @@ def ctc_loss(
     loss = loss + (mass - mass.detach())
     if zero_infinity:
         loss = torch.where(loss == inf, torch.zeros_like(loss), loss)
-    if reduction == MEAN:
-        return (loss / torch.tensor(lengths, dtype=loss.dtype, device=loss.device).clamp(min=1)).mean()
-    if reduction == SUM:
-        return loss.sum()
-    return loss.squeeze(0) if single else loss
+    return loss, lengths, single
 
 
 def _lengths(lengths):

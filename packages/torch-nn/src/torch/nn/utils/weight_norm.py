@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from ..parameter import Parameter
 
 TYPE_CHECKING = False
@@ -16,12 +18,7 @@ __all__ = ["remove_weight_norm", "weight_norm"]
 
 def norm_except_dim(v, dim):
     """The norms of ``v`` over all dims but ``dim``, with those dims kept as 1; ``dim`` -1 or None: over all."""
-    if dim is None or dim == -1:
-        return v.norm()
-    dim = dim % v.dim()
-    shape = [1] * v.dim()
-    shape[dim] = v.shape[dim]
-    return v.transpose(0, dim).reshape(v.shape[dim], -1).norm(dim=1).view(shape)
+    return torch.norm_except_dim(v, 2, -1 if dim is None else dim)
 
 
 class WeightNorm:
