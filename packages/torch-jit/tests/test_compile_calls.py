@@ -343,3 +343,28 @@ def test_another_program_is_an_error_where_that_is_asked_for():
         with pytest.raises(torch._dynamo.exc.RecompileError, match="Recompiling function .*'ab'"):
             f(torch.ones(1), "ab")
     assert f(torch.ones(1), "ab").item() == 3
+
+
+def test_results_go_into_tensors_that_are_given():
+    def step(x, total):
+        square = torch.empty(x.shape[0], x.shape[0])
+        for _ in range(2):
+            torch.mm(x, x.t(), out=square)
+            torch.mul(square, 0.5, out=square)
+            given = torch.add(total, square, out=total)
+        return square @ x, given is total
+
+    f = torch.compile(step, fullgraph=True)
+    for size in (2, 3, 4, 2):
+        x, ours, expected = torch.randn(size, 3), torch.ones(size, size), torch.ones(size, size)
+        result, same = step(x, expected)
+        got, is_given = f(x, ours)
+        assert is_given and same and torch.equal(got, result) and torch.equal(ours, expected)
+    with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
+        f(torch.randn(2, 3, requires_grad=True), torch.ones(2, 2))
+    negated = torch.compile(lambda x, out: torch.neg(x, out=out), dynamic=True, fullgraph=True)
+    assert negated(torch.ones(2, 3), torch.empty(2, 3)).tolist() == [[-1] * 3] * 2
+    with pytest.raises(RuntimeError, match="expanded size"):
+        negated(torch.ones(3, 3), torch.empty(5, 3))
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="another shape or dtype than out has"):
+        negated(torch.ones(2, 3), torch.empty(2, 3, dtype=torch.float64))

@@ -207,6 +207,8 @@ def _operator(observer, function, args, kwargs):
     name = function.__name__
     if name in VALUES:
         observer.stop(f"{name} goes by the values of a tensor")
+    if isinstance(kwargs.get("out"), torch.Tensor):
+        return _into(observer, function, args, kwargs)
     for given in ("generator", "out", "requires_grad"):
         if kwargs.get(given) is not None and kwargs[given] is not False:
             observer.stop(f"{name}({given}=...) is called")
@@ -225,6 +227,20 @@ def _operator(observer, function, args, kwargs):
     if not isinstance(result, (torch.Tensor, tuple, list)) and result is not None:
         observer.stop(f"{name} gives a {type(result).__name__}")
     return result
+
+
+def _into(observer, function, args, kwargs):
+    """``out=`` is written to when the result is there; one that would grow, or that is differentiated, is left to the operator."""
+    out = kwargs["out"]
+    others = {k: v for k, v in kwargs.items() if k != "out"}
+    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors_in((args, kwargs))):
+        observer.stop(f"{function.__name__}(out=...) is called on tensors that need gradients")
+    result = _operator(observer, function, args, others)
+    if not isinstance(result, torch.Tensor) or result.shape != out.shape or result.dtype != out.dtype:
+        observer.stop(f"{function.__name__}(out=...) gets another shape or dtype than out has")
+    same = _operator(observer, torch.Tensor.expand_as, (out, result), {})  # an error at sizes where they differ
+    _operator(observer, torch.Tensor.copy_, (same, result), {})
+    return out
 
 
 def _builtin(observer, function, args, kwargs):
