@@ -22,12 +22,13 @@ from ._build import Builder
 from ._dims import AdditionalInputs, Dim, ShapesCollection, dims, located
 from ._errors import UserError, UserErrorType
 from ._observe import observe
+from ._unflatten import FlatArgsAdapter, InterpreterModule, UnflattenedModule, unflatten
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature, default_decompositions
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature
 
 __all__ = [
-    "AdditionalInputs", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection", "UserError",
-    "UserErrorType", "default_decompositions", "dims", "export", "load", "register_dataclass", "save",
+    "AdditionalInputs", "Dim", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "FlatArgsAdapter", "InterpreterModule", "ModuleCallEntry", "ModuleCallSignature", "ShapesCollection",
+    "UnflattenedModule", "UserError", "UserErrorType", "default_decompositions", "dims", "export", "load", "register_dataclass", "save", "unflatten",
 ]  # fmt: skip
 
 
@@ -37,7 +38,7 @@ def export(
 ) -> ExportedProgram:  # fmt: skip
     """Export what a module computes for arguments like these.
 
-    ``dynamic_shapes`` names the sizes that may change: for each argument, by name or position, ``{dim: Dim(...)}``. The
+    ``preserve_module_call_signature`` names submodules that :func:`unflatten` is to call as the original. ``dynamic_shapes`` names the sizes that may change: for each argument, by name or position, ``{dim: Dim(...)}``. The
     module runs in the mode that it is in, and its buffers are as before afterwards. Raises :class:`UserError`, with the
     line of the program, where it reads values of tensors, or depends on sizes in a way that a graph cannot say.
     """
@@ -47,15 +48,21 @@ def export(
         raise UserError(
             UserErrorType.INVALID_INPUT, f"export: args must be a tuple of the arguments, got {type(args).__name__}"
         )
-    if preserve_module_call_signature:
-        raise NotImplementedError("export: the calls of submodules are not kept (preserve_module_call_signature)")
-    return _export(mod, args, dict(kwargs or {}), dynamic_shapes)
+    names = {name for name, _ in mod.named_modules()}
+    if unknown := [name for name in preserve_module_call_signature if name not in names]:
+        raise UserError(
+            UserErrorType.INVALID_INPUT,
+            f"preserve_module_call_signature: the module has no submodule {', '.join(unknown)}",
+        )
+    return _export(mod, args, dict(kwargs or {}), dynamic_shapes, preserved=tuple(preserve_module_call_signature))
 
 
-def _export(function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any, moving: Any = None) -> ExportedProgram:
+def _export(
+    function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any, moving: Any = None, preserved: tuple[str, ...] = ()
+) -> ExportedProgram:
     if moving is None:
         moving = located(function, args, kwargs, dynamic_shapes)
-    observed = observe(function, args, kwargs, moving)
+    observed = observe(function, args, kwargs, moving, preserved)
     builder = Builder(observed, function)
     graph = builder.build()
     state = dict(function.state_dict(keep_vars=True)) if isinstance(function, torch.nn.Module) else {}
@@ -69,7 +76,7 @@ def _export(function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any, movin
         builder.signature,
         state,
         ranges,
-        [ModuleCallEntry("", signature)],
+        [ModuleCallEntry("", signature), *builder.module_calls()],
         (args, kwargs),
         {**rest, **builder.constants},
     )

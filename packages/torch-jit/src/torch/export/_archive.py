@@ -19,6 +19,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
 from . import _leaves, _rows
+from ._places import plain
 from ._tape import Place
 from .exported_program import NUMBERS, ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from .graph_signature import (
@@ -56,6 +57,7 @@ def save(program: ExportedProgram, f: Any, extra_files: dict | None, options: di
         "out_spec": pytree.treespec_dumps(call.out_spec),
         "arguments": call.forward_arg_names,
         "aliases": _aliases(program.state_dict),
+        "calls": [[entry.fqn, _signature(entry.signature)] for entry in program.module_call_graph[1:]],
     }
     tensors = {name: t.detach() for name, t in program.state_dict.items()}
     content = {
@@ -66,6 +68,21 @@ def save(program: ExportedProgram, f: Any, extra_files: dict | None, options: di
         "extra_files": dict(extra_files or {}),
     }
     torch.save(content, f)
+
+
+def _signature(call):
+    """How a submodule is called, where that is kept."""
+    if call is None:
+        return None
+    specs = {"in_spec": pytree.treespec_dumps(call.in_spec), "out_spec": pytree.treespec_dumps(call.out_spec)}
+    return specs | {"inputs": [_argument(a) for a in call.inputs], "outputs": [_argument(a) for a in call.outputs]}
+
+
+def _argument(argument):
+    found = dict(vars(argument))
+    if "value" in found:
+        found["value"] = _value(found["value"])
+    return {"type": type(argument).__name__, **found}
 
 
 def _graph(module):
@@ -81,10 +98,7 @@ def _aliases(state):
 
 
 def _spec(spec):
-    argument = dict(vars(spec.arg))
-    if "value" in argument:
-        argument["value"] = _value(argument["value"])
-    return {"kind": spec.kind.name, "target": spec.target, "type": type(spec.arg).__name__, **argument}
+    return {"kind": spec.kind.name, "target": spec.target, **_argument(spec.arg)}
 
 
 def _node(node):
@@ -193,13 +207,22 @@ def _read(content, extra_files):
     call = ModuleCallSignature(
         [], [], pytree.treespec_loads(text["in_spec"]), pytree.treespec_loads(text["out_spec"]), text["arguments"]
     )
+    calls = [ModuleCallEntry(name, _read_signature(call, nodes)) for name, call in text.get("calls", ())]
     if extra_files is not None:
         extra_files.update({k: content["extra_files"][k] for k in extra_files if k in content["extra_files"]})
     ranges = {name: (low, high) for name, (low, high) in text["ranges"].items()}
     signature = ExportGraphSignature(inputs, outputs)
     return ExportedProgram(
-        modules, graph, signature, state, ranges, [ModuleCallEntry("", call)], None, dict(content["constants"])
+        modules, graph, signature, state, ranges, [ModuleCallEntry("", call), *calls], None, dict(content["constants"])
     )
+
+
+def _read_signature(call, nodes):
+    if call is None:
+        return None
+    inputs, outputs = ([_read_argument(a, nodes) for a in call[which]] for which in ("inputs", "outputs"))
+    specs = (pytree.treespec_loads(call[which]) for which in ("in_spec", "out_spec"))
+    return ModuleCallSignature(inputs, outputs, *specs)
 
 
 def _read_graph(text):
@@ -254,7 +277,9 @@ def _made(graph, found, nodes):
     if "place" in found:
         frames, modules = found["place"]
         place = Place(tuple(map(tuple, frames)), tuple(map(tuple, modules)))
-        node.meta.update(place=place, stack_trace=place.trace(), nn_module_stack={p: (p, k) for p, k in place.modules})
+        node.meta.update(
+            place=place, stack_trace=place.trace(), nn_module_stack={p: (plain(p), k) for p, k in place.modules}
+        )
     return node
 
 

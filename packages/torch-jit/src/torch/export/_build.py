@@ -18,8 +18,10 @@ from . import _rows
 from ._nested import Nested
 from ._numbers import Integer, Real
 from ._observe import Program, names_of_leaves
+from ._places import plain
 from ._sizes import Formula, Size
 from ._tape import Ref, Tape, Value
+from .exported_program import ModuleCallEntry, ModuleCallSignature
 from .graph_signature import (
     ConstantArgument,
     ExportGraphSignature,
@@ -110,7 +112,7 @@ class _Body:
             return
         asked = self.graph.call_function(function, (left, right))
         asked.meta["val"] = function(*(x.meta["val"] if isinstance(x, Node) else x for x in (left, right)))
-        node = self.graph.call_function(torch.ops.aten._assert_scalar.default, (asked, a["text"]))
+        node = self.graph.call_function(torch.ops.aten._assert_scalar.default, (asked, call.defaults["text"]))
         node.meta.update(place=call.place, stack_trace=call.place.trace())
 
     def _call(self, call):
@@ -146,7 +148,7 @@ class _Body:
     def _results(self, call, node):
         node.meta.update(
             arguments=tuple(call.arguments), place=call.place, stack_trace=call.place.trace(), operator=call.name,
-            nn_module_stack={path: (path, kind) for path, kind in call.place.modules},
+            nn_module_stack={path: (plain(path), kind) for path, kind in call.place.modules},
         )  # fmt: skip
         if call.single:
             self._nodes[call.results[0]] = node
@@ -226,7 +228,10 @@ class Builder(_Body):
         self._take_in()
         self._calls()
         self._give_out()
-        self.graph.eliminate_dead_code()
+        kept = {
+            self._nodes[r.n] for a, _, b, _ in self.tape.module_calls.values() for r in (*a, *b) if isinstance(r, Ref)
+        }
+        self.graph.eliminate_dead_code(lambda node: node in kept or node.is_impure())
         self.graph.lint()
         return self.graph
 
@@ -308,6 +313,28 @@ class Builder(_Body):
         if not isinstance(module, torch.nn.Module):
             return {}
         return {**dict(module.named_parameters()), **dict(module.named_buffers())}
+
+    def module_calls(self) -> list[ModuleCallEntry]:
+        """Each module that was called, with the form of the call where that is kept."""
+        entries = []
+        for name in dict.fromkeys(self.tape.modules):
+            signature = None
+            if name in self.tape.module_calls:
+                arguments, in_spec, results, out_spec = self.tape.module_calls[name]
+                signature = ModuleCallSignature(
+                    [self._as_argument(a) for a in arguments],
+                    [self._as_argument(a) for a in results],
+                    in_spec,
+                    out_spec,
+                )
+            if name:
+                entries.append(ModuleCallEntry(name, signature))
+        return entries
+
+    def _as_argument(self, leaf):
+        if isinstance(leaf, Ref):
+            return TensorArgument(self._nodes[leaf.n].name)
+        return ConstantArgument("", int(leaf) if isinstance(leaf, int) and not isinstance(leaf, bool) else leaf)
 
     # --- outputs ---
 

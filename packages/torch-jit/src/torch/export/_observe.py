@@ -88,13 +88,15 @@ def symbols(located: dict[int, dict[int, Any]], leaves: list[Any]) -> list[Symbo
     return list(found.values())
 
 
-def observe(function: Any, args: tuple, kwargs: dict, located: dict[int, dict[int, Any]]) -> Program:
+def observe(
+    function: Any, args: tuple, kwargs: dict, located: dict[int, dict[int, Any]], preserved: tuple[str, ...] = ()
+) -> Program:
     """Record a function or module on its example, and at other sizes where some may change."""
     leaves, spec = pytree.tree_flatten((args, kwargs))
     moving = symbols(located, leaves)
     with _put_back(function, leaves):
         moving, plans = _plans(function, leaves, spec, moving)
-        moving, plans, tape = _example(function, leaves, spec, moving, plans)
+        moving, plans, tape = _example(function, leaves, spec, moving, plans, preserved)
         others = (
             _variation.found(tape, leaves, lambda *how: _record(function, how[0], spec, how[1]))
             if tape.unknown
@@ -109,11 +111,11 @@ def observe(function: Any, args: tuple, kwargs: dict, located: dict[int, dict[in
     return Program(tape, moving, varying, leaves, spec)
 
 
-def _example(function, leaves, spec, moving, plans):
+def _example(function, leaves, spec, moving, plans, preserved):
     """The recording of the example, where the program asks nothing of sizes that would be answered otherwise for others."""
     while True:
         asked = Questions({})
-        tape = _record(function, leaves, spec, {}, moving, asked)
+        tape = _record(function, leaves, spec, {}, moving, asked, preserved)
         found = asked.other_answer({s.name: (s.low, s.high) for s in moving})
         if found is None:
             return moving, plans, tape
@@ -129,12 +131,13 @@ def _example(function, leaves, spec, moving, plans):
         moving = [s for s in moving if s not in fixed]
 
 
-def _record(function, leaves, spec, forced, moving=(), asked=None):
+def _record(function, leaves, spec, forced, moving=(), asked=None, preserved=()):
     module = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
     module = module if isinstance(module, torch.nn.Module) else None
     named = dict(module.named_parameters()) if module is not None else {}
     buffers = dict(module.named_buffers()) if module is not None else {}
     recorder = Recorder({**named, **buffers}, set(buffers), module, forced)
+    recorder.preserve(preserved)
     fresh = [x.detach().clone() if isinstance(x, torch.Tensor) else x for x in leaves]
     for i, leaf in enumerate(fresh):
         if isinstance(leaf, torch.Tensor):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 
 import torch
@@ -12,7 +13,8 @@ from ._tape import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
 _KEEP = 6  # frames: the rest of a deep stack says the same for each call
 
@@ -22,6 +24,15 @@ def _ours() -> tuple[str, ...]:
     return tuple(os.path.join(os.path.abspath(folder), "") for folder in torch.__path__)
 
 
+def plain(name: str) -> str:
+    """The name of a module, of that of one of its calls.
+
+    >>> plain("layers@1.0")
+    'layers.0'
+    """
+    return re.sub(r"@\d+", "", name)
+
+
 class Places:
     """Asks where the program is."""
 
@@ -29,6 +40,7 @@ class Places:
         self._ours = _ours()
         self._names = {id(m): name for name, m in root.named_modules()} if root is not None else {}
         self._stack: list[tuple[str, str]] = []
+        self._calls: dict[str, int] = {}
 
     def here(self) -> Place:
         """The place of the call that is being recorded."""
@@ -42,8 +54,11 @@ class Places:
         return Place(tuple(reversed(frames)), tuple(self._stack))
 
     @contextlib.contextmanager
-    def following(self) -> Iterator[None]:
-        """While the block runs, note which modules of the root are being called."""
+    def following(self, called: Callable[[str, tuple, dict], Any]) -> Iterator[None]:
+        """While the block runs, note which modules of the root are being called: the second call of one is ``name@1``.
+
+        ``called(name, args, kwargs)`` is told before each, and what it gives of the result.
+        """
         call = torch.nn.Module.__call__
         names, stack = self._names, self._stack
 
@@ -51,9 +66,16 @@ class Places:
             name = names.get(id(module))
             if name is None:
                 return call(module, *args, **kwargs)
+            around = next((key for key, _ in reversed(stack) if key and name.startswith(f"{plain(key)}.")), "")
+            name = around + name[len(plain(around)) :]
+            count = self._calls[name] = self._calls.get(name, -1) + 1
+            name = f"{name}@{count}" if count and name else name
             stack.append((name, f"{type(module).__module__}.{type(module).__qualname__}"))
             try:
-                return call(module, *args, **kwargs)
+                done = called(name, args, kwargs)
+                result = call(module, *args, **kwargs)
+                done(result)
+                return result
             finally:
                 stack.pop()
 

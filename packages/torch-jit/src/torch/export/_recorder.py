@@ -18,7 +18,7 @@ from torch.overrides import DisableTorchFunction, TorchFunctionMode
 from . import _beneath, _indexing, _leaves, _nested, _reads, _rows, _views
 from ._errors import UserError, UserErrorType
 from ._numbers import Facts, Truth
-from ._places import Places
+from ._places import Places, plain
 from ._sizes import Size
 from ._tape import Call, Ref, Tape, Unknown, Value
 from ._views import Held, Root, Step
@@ -52,6 +52,7 @@ class Recorder(TorchFunctionMode):
         self.facts = Facts(lambda what: self.refuse(what, UserErrorType.DYNAMIC_CONTROL_FLOW))
         self._forced = forced or {}
         self._numbers: dict[int, Any] = {}
+        self._preserved: frozenset[str] = frozenset()
         self._depth = 0  # of calls that are recorded as one
         self._inner: Recorder | None = None
         self._held: dict[int, Held] = {}
@@ -325,7 +326,7 @@ class Recorder(TorchFunctionMode):
         arguments = {"function": condition.function.__name__, "left": condition.left, "right": condition.right}
         text = str(message()) if callable(message) else f"Runtime assertion failed for expression {condition}"
         self.tape.calls.append(
-            Call("_check", torch.ops.aten._assert_scalar, {**arguments, "text": text}, frozenset(), {}, [], True, self.places.here())
+            Call("_check", torch.ops.aten._assert_scalar, arguments, frozenset(), {"text": text}, [], True, self.places.here())
         )  # fmt: skip
         if not condition.value:
             raise RuntimeError(text)
@@ -460,6 +461,27 @@ class Recorder(TorchFunctionMode):
         self.tape.calls.append(Call(name, target, values, frozenset(), {}, numbers, single, place))
         return result
 
+    # --- modules ---
+
+    def preserve(self, names: tuple[str, ...]) -> None:
+        """Keep the form of the calls of these modules."""
+        self._preserved = frozenset(names)
+
+    def _module_called(self, name, args, kwargs):
+        self.tape.modules.append(name)
+        if plain(name) not in self._preserved:
+            return lambda result: None
+        arguments = self._leaves_of((args, kwargs))
+
+        def done(result):
+            self.tape.module_calls[name] = (*arguments, *self._leaves_of(result))
+
+        return done
+
+    def _leaves_of(self, tree):
+        leaves, spec = pytree.tree_flatten(tree)
+        return [Ref(self.number(x)) if isinstance(x, torch.Tensor) else x for x in leaves], spec
+
     # --- functions within ---
 
     def nested(self, lifted: list[Ref]) -> Within:
@@ -516,7 +538,7 @@ class Recorder(TorchFunctionMode):
         """The block whose calls are recorded."""
         with (
             torch.no_grad(),
-            self.places.following(),
+            self.places.following(self._module_called),
             _leaves.standing_in(self),
             _reads.watching(self._value_read),
             _reads.refusing_scripts(self.refuse),

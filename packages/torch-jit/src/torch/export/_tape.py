@@ -68,7 +68,7 @@ class Place:
 class Call:
     """One operator: its name and what is called, arguments by parameter, and the values that it gives.
 
-    ``results`` has None where a result is no tensor; ``single`` says that the result is one tensor and no tuple.
+    ``defaults`` are those of the operator, and the words of a check. ``results`` has None where a result is no tensor; ``single`` says that the result is one tensor and no tuple.
     """
 
     name: str
@@ -110,6 +110,10 @@ class Tape:
     #: what was written to: names, or indices of leaves, with the value at the end
     written_buffers: dict[str, int] = field(default_factory=dict)
     written_inputs: dict[int, int] = field(default_factory=dict)
+    #: calls of modules whose form is kept: arguments, their form, results, their form
+    module_calls: dict[str, tuple[list, Any, list, Any]] = field(default_factory=dict)
+    #: names of all modules that were called
+    modules: list[str] = field(default_factory=list)
     #: numbers that only values tell, in the order in which they were met
     unknown: list[Unknown] = field(default_factory=list)
     #: the bounds that the program states for them

@@ -19,11 +19,15 @@ __all__ = ["ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "default
 
 
 class ModuleCallSignature:
-    """How a submodule is called; only that of the whole program is kept."""
+    """How a module is called: what its arguments and results are in the graph, and their form. Of submodules only those are kept
+    that ``preserve_module_call_signature`` names."""
 
     def __init__(self, inputs: list, outputs: list, in_spec: Any, out_spec: Any, forward_arg_names: Any = None) -> None:
         self.inputs, self.outputs, self.in_spec, self.out_spec = inputs, outputs, in_spec, out_spec
         self.forward_arg_names = forward_arg_names
+
+    def __repr__(self) -> str:
+        return f"ModuleCallSignature(inputs={self.inputs}, outputs={self.outputs}, in_spec={self.in_spec}, out_spec={self.out_spec})"
 
 
 class ModuleCallEntry:
@@ -31,6 +35,9 @@ class ModuleCallEntry:
 
     def __init__(self, fqn: str, signature: ModuleCallSignature | None = None) -> None:
         self.fqn, self.signature = fqn, signature
+
+    def __repr__(self) -> str:
+        return f"ModuleCallEntry(fqn={self.fqn!r}, signature={self.signature})"
 
 
 def default_decompositions() -> dict:
@@ -134,6 +141,18 @@ class ExportedProgram:
             )
         return copy.deepcopy(self)
 
+    def validate(self) -> None:
+        """Raises RuntimeError where the graph and its signature do not fit."""
+        self.graph.lint()
+        placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
+        given = len(self.graph.output_node().args[0])
+        for what, found, specs in (
+            ("inputs", len(placeholders), self._graph_signature.input_specs),
+            ("outputs", given, self._graph_signature.output_specs),
+        ):
+            if found != len(specs):
+                raise RuntimeError(f"ExportedProgram: the graph has {found} {what}, its signature {len(specs)}")
+
     # --- running ---
 
     def module(self, check_guards: bool = True) -> GraphModule:
@@ -152,7 +171,7 @@ class ExportedProgram:
                 placed[node.name] = nodes[node]
         for node, spec in zip(self.graph.nodes, signature.input_specs, strict=False):
             if spec.kind is not InputKind.USER_INPUT:
-                _put(root, spec, self._state_dict if spec.target in self._state_dict else self._constants)
+                put(root, spec, self._state_dict if spec.target in self._state_dict else self._constants)
                 nodes[node] = graph.get_attr(spec.target)
             nodes[node].meta = dict(node.meta)
         for node in self.graph.nodes:
@@ -197,7 +216,8 @@ def _no_modes(mode: bool = True) -> Any:
     )
 
 
-def _put(root, spec, tensors):
+def put(root: torch.nn.Module, spec: Any, tensors: dict[str, torch.Tensor]) -> None:
+    """Put the tensor that an input stands for where the original module had it."""
     path, _, name = spec.target.rpartition(".")
     place = root
     for part in path.split(".") if path else ():
