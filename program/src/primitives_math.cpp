@@ -63,7 +63,7 @@ void register_math() {
   prim([](double a, double b) { return std::fmod(a, b); }, "aten::fmod(Scalar a, Scalar b) -> float");
   prim([](double a, double b) { return std::copysign(a, b); }, "aten::copysign(Scalar a, Scalar b) -> float");
   prim([](double a, double b) { return std::pow(a, b); }, "aten::mathpow(Scalar a, Scalar b) -> float");
-  prim([](double a, double b) { return std::hypot(a, b); }, "aten::hypot(Scalar a, Scalar b) -> float");
+  prim([](double a, double b) { return std::abs(std::complex(a, b)); }, "aten::hypot(Scalar a, Scalar b) -> float");
   prim([](double a, double b) { return std::log(positive(a, "log")) / std::log(positive(b, "log")); },
        "aten::log(Scalar a, Scalar b) -> float");
   prim([](double a, int64_t b) { return std::ldexp(a, int(std::min<int64_t>(std::max<int64_t>(b, -5000), 5000))); },
