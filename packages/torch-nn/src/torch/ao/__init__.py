@@ -1,7 +1,7 @@
-"""``torch.ao``: quantization, and the layers that it puts in place of others."""
+"""``torch.ao``: quantization, the layers that it puts in place of others, and sparsifiers."""
 
 from torch import _seams
 
-__all__ = ["nn", "quantization"]
+__all__ = ["nn", "pruning", "quantization"]
 
 __getattr__, __dir__ = _seams.later(globals(), modules=__all__)
