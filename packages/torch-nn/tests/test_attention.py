@@ -145,3 +145,22 @@ def test_a_mask_and_the_causal_one_hold_together(length, size, numbers):
         scores[:, i, i + 1 :] = -math.inf
     wanted = scores.softmax(-1).nan_to_num(0) @ kv
     torch.testing.assert_close(F.scaled_dot_product_attention(q, kv, kv, attn_mask=mask, is_causal=True), wanted)
+
+
+def test_dims_of_queries_keys_and_masks_are_compared_at_once():
+    check = F._mha_shape_check
+    batch, one = torch.zeros(4, 2, 8), torch.zeros(4, 8)
+    assert check(batch, batch, batch, torch.zeros(2, 4), torch.zeros(4, 4), 2) is True
+    assert check(one, one, one, torch.zeros(4), torch.zeros(2, 4, 4), 2) is False
+    for args, text in (
+        ((batch, one, batch, None, None), r"key with 3 dims for a query of shape \(4, 2, 8\), got shape \(4, 8\)"),
+        ((one, one, one, torch.zeros(2, 4), None), r"key_padding_mask with 1 dims"),
+        ((batch, batch, batch, None, torch.zeros(4)), r"attn_mask with 2 or 3 dims"),
+        ((one, one, one, None, torch.zeros(3, 4, 4)), r"attn_mask of shape \(2, 4, 4\), got \(3, 4, 4\)"),
+        ((torch.zeros(4), one, one, None, None), r"unbatched 2D or batched 3D tensor, got shape \(4,\)"),
+    ):
+        with pytest.raises(AssertionError, match=text):
+            check(*args, 2)
+    layer = torch.nn.MultiheadAttention(8, 2)
+    with pytest.raises(AssertionError, match="key with 2 dims"):
+        layer(one, batch, batch)

@@ -73,7 +73,7 @@ LAZY = {
     **dict.fromkeys(
         (
             "_native_batch_norm_legit", "native_batch_norm", "native_group_norm", "segment_reduce", "_segment_reduce", "_softmax_backward_data",
-            "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate",
+            "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "native_norm",
         ),
         "_operators.native",
     ),

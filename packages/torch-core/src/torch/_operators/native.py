@@ -17,6 +17,15 @@ if TYPE_CHECKING:
 _op = _C._operator
 
 
+def native_norm(self: Tensor, p: float = 2) -> Tensor:
+    """The norm of all elements.
+
+    >>> torch.native_norm(torch.tensor([3.0, 4.0]))
+    tensor(5.)
+    """
+    return self.norm(p)
+
+
 def _int_mm(self: Tensor, mat2: Tensor) -> Tensor:
     """The product of two int8 matrices in int32; the first may be of uint8.
 

@@ -126,4 +126,8 @@ def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = Non
 def __getattr__(name: str) -> Any:
     if name in ("export_for_training", "draft_export"):
         return export
+    if name == "dynamic_shapes":
+        from importlib import import_module
+
+        return import_module("torch.export.dynamic_shapes")
     raise AttributeError(f"module 'torch.export' has no attribute {name!r}")

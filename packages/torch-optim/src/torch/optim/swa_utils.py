@@ -8,6 +8,7 @@ import math
 
 import torch
 
+from ._extending import _group_tensors_by_device_and_dtype  # noqa: F401  (averages of one's own group by it)
 from .lr_scheduler.base import LRScheduler
 from .lr_scheduler.cyclic import _per_group
 

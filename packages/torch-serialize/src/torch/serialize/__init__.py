@@ -5,6 +5,8 @@ of PyTorch since 2016, safetensors, ``.npy`` and ``.npz``; writes the zip that P
 Also known as ``torch.serialization``.
 """
 
+import pickle  # noqa: F401  (what programs give on as pickle_module)
+
 from ._convert import convert
 from ._errors import CorruptPickleError, FileFormatError, SourceChangeWarning, UnsafeGlobalError
 from ._inspect import get_unsafe_globals_in_checkpoint, inspect

@@ -115,6 +115,39 @@ def _in_projection(q, k, v, w_q, w_k, w_v, b_q=None, b_k=None, b_v=None):
     return ops.linear(q, w_q, b_q), ops.linear(k, w_k, b_k), ops.linear(v, w_v, b_v)
 
 
+def _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads):
+    """Whether there is a batch, by the dims of the tensors; AssertionError where they do not agree, or a mask for each head
+    has another shape.
+
+    >>> x = torch.ones(5, 2, 8)
+    >>> _mha_shape_check(x, x, x, None, None, 2), _mha_shape_check(x[:, 0], x[:, 0], x[:, 0], None, None, 2)
+    (True, False)
+    """
+    dims = query.dim()
+    if dims not in (2, 3):
+        raise AssertionError(
+            f"multi_head_attention: query should be unbatched 2D or batched 3D tensor, got shape {tuple(query.shape)}"
+        )
+    for name, tensor, fitting in (
+        ("key", key, (dims,)),
+        ("value", value, (dims,)),
+        ("key_padding_mask", key_padding_mask, (dims - 1,)),
+        ("attn_mask", attn_mask, (2, 3)),
+    ):
+        if tensor is not None and tensor.dim() not in fitting:
+            raise AssertionError(
+                f"multi_head_attention: expected {name} with {' or '.join(map(str, fitting))} dims for a query of shape "
+                f"{tuple(query.shape)}, got shape {tuple(tensor.shape)}"
+            )
+    if dims == 2 and attn_mask is not None and attn_mask.dim() == 3:
+        expected = (num_heads, query.shape[0], key.shape[0])
+        if tuple(attn_mask.shape) != expected:
+            raise AssertionError(
+                f"multi_head_attention: expected attn_mask of shape {expected}, got {tuple(attn_mask.shape)}"
+            )
+    return dims == 3
+
+
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -146,7 +179,7 @@ def multi_head_attention_forward(
 
     See :class:`torch.nn.MultiheadAttention`.  In masks True keeps from attending, numbers are added to the scores.
     """
-    batched = query.dim() == 3
+    batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
         query, key, value = query.unsqueeze(1), key.unsqueeze(1), value.unsqueeze(1)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
