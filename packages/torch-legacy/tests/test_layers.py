@@ -49,6 +49,12 @@ def test_sequences_can_be_changed():
     )
 
 
+def test_containers_take_only_modules():
+    for put in (nn.Sequential().add, nn.Concat(1).add, lambda one: nn.Sequential().insert(one, 0), nn.ParallelTable):
+        with pytest.raises(TypeError, match="expected a module of torch.legacy.nn, got Tanh"):
+            put(torch.nn.Tanh())
+
+
 def test_a_layer_of_ones_own_needs_no_formula():
     class Twice(nn.Module):
         def updateOutput(self, input):

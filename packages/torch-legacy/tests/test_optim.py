@@ -136,3 +136,15 @@ def test_at_a_minimum_nothing_happens():
     for method in ("cg", "lbfgs"):
         x, history, _ = getattr(optim, method)(bowl, torch.zeros(2, dtype=F64), {})
         assert x.tolist() == [0, 0] and history == [0.0]
+
+
+@pytest.mark.parametrize("name", ["adadelta", "adagrad", "adam", "asgd", "cg", "lbfgs", "nag", "rprop", "sgd"])
+def test_a_function_that_does_not_return_loss_and_gradient_is_told_so(name):
+    method = getattr(optim, name)
+    for answer, error, text in [
+        (3.0, TypeError, "a tensor; it returned float"),
+        ((1.0, 2.0), TypeError, r"it returned \['float', 'float'\]"),
+        ((1.0, torch.ones(3)), ValueError, r"a gradient of shape \(3,\), the parameters have \(2,\)"),
+    ]:
+        with pytest.raises(error, match=text):
+            method(lambda x: answer, torch.ones(2), {})

@@ -18,7 +18,12 @@ class Container(Module):
 
     def __init__(self, *args):
         super().__init__()
-        self.modules = list(args)
+        self.modules = [self._checked(module) for module in args]
+
+    def _checked(self, module):
+        if not isinstance(module, Module):
+            raise TypeError(f"{type(self).__name__}: expected a module of torch.legacy.nn, got {type(module).__name__}")
+        return module
 
     def add(self, module):
         """Put a module at the end; gives the container.
@@ -27,7 +32,7 @@ class Container(Module):
         >>> nn.Sequential().add(nn.Abs()).add(nn.Tanh()).size()
         2
         """
-        self.modules.append(module)
+        self.modules.append(self._checked(module))
         return self
 
     def get(self, index):
@@ -162,8 +167,8 @@ class Sequential(Container):
         2
         """
         if not self.modules:
-            self.gradInput = module.gradInput
-        self.modules.append(module)
+            self.gradInput = self._checked(module).gradInput
+        self.modules.append(self._checked(module))
         self.output = module.output
         return self
 
@@ -176,7 +181,7 @@ class Sequential(Container):
         >>> [type(m).__name__ for m in net.modules]
         ['Tanh', 'Abs']
         """
-        self.modules.insert(index, module)
+        self.modules.insert(index, self._checked(module))
         self.output, self.gradInput = self.modules[-1].output, self.modules[0].gradInput
 
     def remove(self, index=-1):

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from .gradient import evaluated, rate, remembered
+from .gradient import called, evaluated, rate, remembered
 
 __all__ = ["adadelta", "adagrad", "adam", "adamax", "rmsprop", "rprop"]
 
@@ -132,7 +132,7 @@ def rprop(opfunc, x, config, state=None):
     config, state = remembered(config, state)
     history = []
     for _ in range(config.get("niter", 1)):
-        fx, slope = opfunc(x)
+        fx, slope = called(opfunc, x)
         history.append(fx)
         before = state.setdefault("delta", torch.zeros_like(x))
         sizes = state.setdefault("sizes", torch.full_like(x, config.get("stepsize", 0.1)))

@@ -2,7 +2,7 @@
 
 import torch
 
-from .gradient import remembered
+from .gradient import called, remembered
 
 __all__ = ["cg", "lbfgs"]
 
@@ -26,7 +26,7 @@ def cg(opfunc, x, config, state=None):
     def at(point):
         nonlocal evaluations
         evaluations += 1
-        fx, slope = opfunc(point)
+        fx, slope = called(opfunc, point)
         return float(fx), slope.clone()
 
     fx, slope = at(x)
@@ -89,7 +89,7 @@ def lbfgs(opfunc, x, config, state=None):
     config, state = remembered(config, state)
     iterations = config.get("maxIter", 20)
     most = config.get("maxEval", iterations * 1.25)
-    fx, slope = opfunc(x)
+    fx, slope = called(opfunc, x)
     fx, slope, evaluations, history = float(fx), slope.clone(), 1, [float(fx)]
     state["funcEval"] = state.get("funcEval", 0) + 1
     pairs = state.setdefault("pairs", [])  # steps, and how the slope changed along them
@@ -119,7 +119,7 @@ def lbfgs(opfunc, x, config, state=None):
         else:
             old, count = fx, 1
             x.add_(direction, alpha=length)
-            fx, slope = opfunc(x)
+            fx, slope = called(opfunc, x)
         fx, slope = float(fx), slope.clone()
         evaluations += count
         state["funcEval"] += count

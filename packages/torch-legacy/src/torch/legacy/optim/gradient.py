@@ -24,9 +24,22 @@ def remembered(config, state):
     return config, config if state is None else state
 
 
+def called(opfunc, x):
+    """The loss and its gradient, as a function of the user gives them."""
+    found = opfunc(x)
+    if not isinstance(found, (tuple, list)) or len(found) != 2 or not isinstance(found[1], torch.Tensor):
+        what = [type(one).__name__ for one in found] if isinstance(found, (tuple, list)) else type(found).__name__
+        raise TypeError(f"opfunc returns the loss and its gradient, a tensor; it returned {what}")
+    if found[1].shape != x.shape:
+        raise ValueError(
+            f"opfunc returned a gradient of shape {tuple(found[1].shape)}, the parameters have {tuple(x.shape)}"
+        )
+    return found
+
+
 def evaluated(opfunc, x, config):
     """The loss, and its gradient with that of the weight decay."""
-    fx, slope = opfunc(x)
+    fx, slope = called(opfunc, x)
     decay = config.get("weightDecay", 0)
     if decay:
         slope = slope + decay * x
@@ -116,7 +129,7 @@ def asgd(opfunc, x, config, state=None):
     config, state = remembered(config, state)
     eta0, decay = config.get("eta0", 1e-4), config.get("lambda", 1e-4)
     eta, mu, t = state.get("eta_t", eta0), state.get("mu_t", 1), state.get("t", 0)
-    fx, slope = opfunc(x)
+    fx, slope = called(opfunc, x)
     t += 1
     x.mul_(1 - decay * eta).add_(slope, alpha=-eta)
     average = state.setdefault("ax", torch.zeros_like(x))
