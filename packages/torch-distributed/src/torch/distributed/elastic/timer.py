@@ -1,12 +1,16 @@
 """Time limits for parts of a program: who exceeds one is killed by the process that started it.
 
-queue = multiprocessing.get_context("spawn").Queue()
-server = timer.LocalTimerServer(queue, max_interval=0.5)
-server.start()                               # where the workers are started
+Where the workers are started::
 
-timer.configure(timer.LocalTimerClient(queue))
-with timer.expires(after=60):                # in a worker: a minute for this, or the end of the process
-    exchange_with_the_others()
+    queue = multiprocessing.get_context("spawn").Queue()
+    server = timer.LocalTimerServer(queue, max_interval=0.5)
+    server.start()
+
+and in a worker, which has a minute for what it does, or ends::
+
+    timer.configure(timer.LocalTimerClient(queue))
+    with timer.expires(after=60):
+        exchange_with_the_others()
 """
 
 from __future__ import annotations
