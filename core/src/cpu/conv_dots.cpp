@@ -1,7 +1,7 @@
-// Gradient of the weights where a group has few channels (depthwise convolution): one dot product over the positions
-// per tap, on phase planes, with the sums of several taps held in registers.
+// Gradient of the weights where a group has few channels (depthwise convolution, grey images): one dot product over the
+// positions per tap, on phase planes, with the sums of several taps held in registers.
 #include "kernels/conv_planes.h"
-#include "kernels/conv_tasks.h"
+#include "kernels/conv_sums.h"
 #include "ops/conv/workspace.h"
 
 namespace torch::TORCH_ISA {
@@ -13,6 +13,7 @@ using conv::workspace_of;
 using S = Simd<float>;
 using V = S::V;
 
+constexpr int64_t kSlices = 4;
 constexpr int kTaps = kVectorRegisters == 32 ? 16 : 9;  // sums in registers at a time
 
 // sum[i] += dy . plane shifted by offset[i], over rows of `width`.
@@ -58,13 +59,17 @@ void dots(const WeightGradient<float>& job) {
     const int y = job.taps[t].dy + split.top, x = job.taps[t].dx + split.left;
     offsets[t] = int((y % sy * sx + x % sx) * split.plane() + y / sy * split.pitch + x / sx);
   }
-  const int64_t tasks = tasks_for(double(s.n) * s.o * in * taps * s.out_plane(), s.groups);
+  // Few groups are summed in slices of the images, whose number only the shape decides.
+  const int64_t size = out * in * taps, slices = s.groups >= kSlices ? 1 : s.n < kSlices ? s.n : kSlices;
+  float* slice_sums = slices > 1 ? workspace_of<float>(Slot::Sums, slices * s.groups * size) : job.dw;
+  const int64_t pieces = s.groups * slices, tasks = tasks_for(double(s.n) * s.o * in * taps * s.out_plane(), pieces);
   parallel_run(tasks, [&](int64_t task) {
     float* planes = workspace_of<float>(Slot::Planes, in * split.channel() + 16 * S::kWidth);
-    V* sums = static_cast<V*>(conv::workspace(Slot::Tile, size_t(out * in * taps) * sizeof(V)));
-    for (int64_t g = part(s.groups, task, tasks); g < part(s.groups, task + 1, tasks); g++) {
-      for (int64_t i = 0; i < out * in * taps; i++) sums[i] = V{};
-      for (int64_t n = 0; n < s.n; n++) {
+    V* sums = static_cast<V*>(conv::workspace(Slot::Tile, size_t(size) * sizeof(V)));
+    for (int64_t k = part(pieces, task, tasks); k < part(pieces, task + 1, tasks); k++) {
+      const int64_t slice = k / s.groups, g = k % s.groups;
+      for (int64_t i = 0; i < size; i++) sums[i] = V{};
+      for (int64_t n = part(s.n, slice, slices); n < part(s.n, slice + 1, slices); n++) {
         split_planes(planes, job.x + (n * s.c + g * in) * s.in_plane(), in, split, 0);
         for (int64_t o = 0; o < out; o++)
           for (int64_t c = 0; c < in; c++)
@@ -75,9 +80,12 @@ void dots(const WeightGradient<float>& job) {
                   out_w, split.pitch, sums + (o * in + c) * taps + t);
             }
       }
-      for (int64_t i = 0; i < out * in * taps; i++) job.dw[g * out * in * taps + i] = S::sum(sums[i]);
+      for (int64_t i = 0; i < size; i++) slice_sums[k * size + i] = S::sum(sums[i]);
     }
   });
+  if (slices == 1) return;
+  add_slices(slice_sums, slices, s.groups * size);
+  std::memcpy(job.dw, slice_sums, size_t(s.groups * size) * sizeof(float));
 }
 
 }  // namespace

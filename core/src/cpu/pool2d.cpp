@@ -1,6 +1,7 @@
-// Pooling of float planes by vectors of outputs (forward) and of inputs (backward). A backward pass asks for each input
-// which windows see it: inputs that lie `stride` apart have the same taps and their windows are neighbours, so that
-// each tap is one plain load, nothing is cleared first and nothing is added to memory.
+// Pooling of float planes by vectors of outputs (forward) and of inputs (backward of averages). The latter asks for
+// each input which windows see it: inputs that lie `stride` apart have the same taps and their windows are neighbours,
+// so that each tap is one plain load, nothing is cleared first and nothing is added to memory. The backward pass of a
+// maximum has one number to add for each window: the plain form (kernels/pooling.h) is faster.
 #include "kernels/conv_patch.h"
 #include "kernels/pooling.h"
 #include "ops/conv/workspace.h"
@@ -13,17 +14,7 @@ using V = S::V;
 typedef int32_t Ints __attribute__((vector_size(kVectorBytes)));
 constexpr int W = S::kWidth;
 
-// kWidth bytes as ints; bytes outside the mask touch no memory.
-TORCH_INLINE Ints load_bytes(LaneMask mask, const uint8_t* p) {
-#if defined(TORCH_CONV_AVX512)
-  return (Ints)_mm512_maskz_cvtepu8_epi32(__mmask16(mask), _mm_maskz_loadu_epi8(__mmask16(mask), p));
-#else
-  Ints v{};
-  for (int i = 0; i < W; i++)
-    if (mask >> i & 1) v[i] = p[i];
-  return v;
-#endif
-}
+// The lanes of the mask as bytes.
 TORCH_INLINE void store_bytes(LaneMask mask, uint8_t* p, Ints v) {
 #if defined(TORCH_CONV_AVX512)
   _mm512_mask_cvtepi32_storeu_epi8(p, __mmask16(mask), (__m512i)v);
@@ -47,6 +38,7 @@ TORCH_INLINE V load_strided(LaneMask mask, const float* s, int stride) {
 // The lanes of kWidth outputs from x on whose tap s lies inside the row.
 TORCH_INLINE LaneMask inside(const Windows& w, int64_t x, int64_t s) {
   const int64_t start = x * w.stride[2] - w.padding[2] + s * w.dilation[2], step = w.stride[2];
+  if (start >= 0 && start + (W - 1) * step < w.in[2] && x + W <= w.out[2]) return S::kAll;
   const int64_t begin = start < 0 ? (-start + step - 1) / step : 0, last = w.in[2] - 1 - start;
   const int64_t end = last < 0 ? 0 : last / step + 1, count = w.out[2] - x < W ? w.out[2] - x : W;
   return begin >= W ? 0 : lane_range(int(begin), int(end < count ? end : count));
@@ -70,12 +62,12 @@ void max_planes(const Windows& w, const float* x, float* y, uint8_t* winners, in
     for (int64_t column = 0; column < w.out[2]; column += W) {
       LaneMask masks[kColumns];
       Ints lead{};  // the first tap inside the row
-      for (int64_t s = w.kernel[2] - 1; s >= 0; s--) {
-        masks[s] = inside(w, column, s);
-        for (int l = 0; l < W; l++)
-          if (masks[s] >> l & 1) lead[l] = int(s);
-      }
       const LaneMask keep = first_lanes(int(w.out[2] - column < W ? w.out[2] - column : W));
+      for (int64_t s = 0; s < w.kernel[2]; s++) masks[s] = inside(w, column, s);
+      if ((masks[0] & keep) != keep)
+        for (int64_t s = w.kernel[2] - 1; s >= 0; s--)
+          for (int l = 0; l < W; l++)
+            if (masks[s] >> l & 1) lead[l] = int(s);
       const float* plane = x + p * w.in_plane() + column * stride - w.padding[2];
       for_rows(w, [&](int64_t row, Reach rz, Reach ry, int64_t, int64_t) {
         V best = S::fill(-__builtin_inff());
@@ -116,49 +108,56 @@ void max_forward_f32(const Windows& w, const float* x, float* y, void* winners) 
   });
 }
 
-// dx[position] = sum over the windows that see it of value(output index of lane 0, lanes, tap), for strides of 1 and 2.
-// The positions (r + stride * j) of a row, j = 0, 1, ..., have the same taps.
+// dx[position] = sum over the windows that see it of their shares, for strides of 1 and 2.
+// The positions (r + stride * j) of a row, j = 0, 1, ..., have the same taps. What a row or a column of inputs sees is
+// the same in every plane: it is found once, by divisions, and kept in tables of the thread that calls.
 class Gather {
  public:
   explicit Gather(const Windows& w) : w_(w), stride_(int(w.stride[2])) {
     for (int r = 0; r < stride_; r++) {
       for (int64_t s = 0; s < w.kernel[2]; s++) {
         const int64_t shift = r + w.padding[2] - s * w.dilation[2];
-        if (shift % stride_ == 0) taps_[count_++] = {int(s), int(shift / stride_)};
+        if (shift % stride_ == 0) shifts_[count_++] = int(shift / stride_);
       }
       end_[r] = count_;
     }
+    int64_t* table = conv::workspace_of<int64_t>(conv::Slot::Runs, w.in[0] * slot(0) + w.in[1] * slot(1));
+    find_windows(0, table);
+    find_windows(1, table + w.in[0] * slot(0));
   }
   static bool applies(const Windows& w) {
     return w.stride[2] <= 2 && w.kernel[2] <= kColumns && w.kernel[0] * w.kernel[1] <= kRows;
   }
 
-  template <class Value>
-  void plane(float* dx, Value value) const {
+  void plane(float* dx, const float* shares) const {
     for (int64_t z = 0; z < w_.in[0]; z++)
       for (int64_t y = 0; y < w_.in[1]; y++) {
-        Row rows[kRows];
+        int64_t rows[kRows];  // output index of the first window of each
         const int count = find_rows(z, y, rows);
         for (int64_t j = 0; j * stride_ < w_.in[2]; j += W) {
-          V sums[2] = {};
-          for (int r = 0, t = 0; r < stride_; r++)
-            for (; t < end_[r]; t++) {
-              const int64_t column = j + taps_[t].shift;  // window of lane 0
+          const auto seen = [&](int first, int last) {
+            V sum{};
+            for (int t = first; t < last; t++) {
+              const int64_t column = j + shifts_[t];  // window of lane 0
               if (column <= -W || column >= w_.out[2]) continue;
               const LaneMask mask =
                   column >= 0 && column + W <= w_.out[2]
                       ? S::kAll
                       : lane_range(column < 0 ? int(-column) : 0, int(w_.out[2] - column < W ? w_.out[2] - column : W));
-              for (int q = 0; q < count; q++)
-                sums[r] += value(rows[q].first + column, mask, rows[q].tap + taps_[t].tap);
+              for (int q = 0; q < count; q++) sum += S::load(mask, shares + rows[q] + column);
             }
+            return sum;
+          };
+          const V first = seen(0, end_[0]);
           const auto write = [&](int64_t at, V v) {
             if (at < w_.in[2]) S::store(first_lanes(int(w_.in[2] - at < W ? w_.in[2] - at : W)), dx + at, v);
           };
-          if (stride_ == 1)
-            write(j, sums[0]);
-          else
-            write(2 * j, S::zip_low(sums[0], sums[1])), write(2 * j + W, S::zip_high(sums[0], sums[1]));
+          if (stride_ == 1) {
+            write(j, first);
+          } else {
+            const V second = seen(end_[0], end_[1]);
+            write(2 * j, S::zip_low(first, second)), write(2 * j + W, S::zip_high(first, second));
+          }
         }
         dx += w_.in[2];
       }
@@ -166,49 +165,34 @@ class Gather {
 
  private:
   static constexpr int kRows = 64;
-  struct Row {
-    int64_t first;  // output index of the first window of the row
-    int tap;        // first tap of the row
-  };
-  int find_rows(int64_t z, int64_t y, Row* rows) const {
-    int count = 0;
-    for (int64_t a = 0; a < w_.kernel[0]; a++) {
-      const int64_t sz = z + w_.padding[0] - a * w_.dilation[0];
-      if (sz < 0 || sz % w_.stride[0] || sz / w_.stride[0] >= w_.out[0]) continue;
-      for (int64_t b = 0; b < w_.kernel[1]; b++) {
-        const int64_t sy = y + w_.padding[1] - b * w_.dilation[1];
-        if (sy < 0 || sy % w_.stride[1] || sy / w_.stride[1] >= w_.out[1]) continue;
-        rows[count++] = {(sz / w_.stride[0] * w_.out[1] + sy / w_.stride[1]) * w_.out[2],
-                         int((a * w_.kernel[1] + b) * w_.kernel[2])};
+
+  // For each position along dim 0 or 1: how many windows see it, then these.
+  int64_t slot(int dim) const { return 1 + w_.kernel[dim]; }
+  void find_windows(int dim, int64_t* table) {
+    seen_[dim] = table;
+    for (int64_t i = 0; i < w_.in[dim]; i++, table += slot(dim)) {
+      table[0] = 0;
+      for (int64_t tap = 0; tap < w_.kernel[dim]; tap++) {
+        const int64_t start = i + w_.padding[dim] - tap * w_.dilation[dim], window = start / w_.stride[dim];
+        if (start < 0 || start % w_.stride[dim] || window >= w_.out[dim]) continue;
+        table[1 + table[0]++] = window;
       }
     }
+  }
+  int find_rows(int64_t z, int64_t y, int64_t* rows) const {
+    const int64_t *along_z = seen_[0] + z * slot(0), *along_y = seen_[1] + y * slot(1);
+    int count = 0;
+    for (int64_t a = 1; a <= along_z[0]; a++)
+      for (int64_t b = 1; b <= along_y[0]; b++) rows[count++] = (along_z[a] * w_.out[1] + along_y[b]) * w_.out[2];
     return count;
   }
 
   const Windows& w_;
   const int stride_;
-  struct {
-    int tap, shift;
-  } taps_[2 * kColumns];
+  int shifts_[2 * kColumns];
   int count_ = 0, end_[2];
+  const int64_t* seen_[2];
 };
-
-void max_backward_f32(const Windows& w, const float* dy, const void* winners, float* dx) {
-  if (!pool::winners_fit_a_byte(w)) return max_backward(w, dy, static_cast<const int32_t*>(winners), dx);
-  const uint8_t* bytes = static_cast<const uint8_t*>(winners);
-  if (!Gather::applies(w)) return max_backward(w, dy, bytes, dx);
-  const Gather gather(w);
-  for_planes(w.planes, w.in_plane() + w.out_plane() * w.taps() / 4, [&](int64_t first, int64_t last) {
-    for (int64_t p = first; p < last; p++) {
-      const float* g = dy + p * w.out_plane();
-      const uint8_t* of_plane = bytes + p * w.out_plane();
-      gather.plane(dx + p * w.in_plane(), [&](int64_t at, LaneMask mask, int64_t tap) {
-        const Ints wins = load_bytes(mask, of_plane + at) == int(tap);
-        return wins ? S::load(mask, g + at) : V{};
-      });
-    }
-  });
-}
 
 void average_forward_f32(const Windows& w, Divisor divisor, const float* x, float* y) {
   if (w.kernel[2] > kColumns) return average_forward(w, divisor, x, y);
@@ -255,8 +239,7 @@ void average_backward_f32(const Windows& w, Divisor divisor, const float* dy, fl
           shares[row * w.out[2] + s] = count != 0 ? g[row * w.out[2] + s] / count : 0.f;
         }
       });
-      gather.plane(dx + p * w.in_plane(),
-                   [&](int64_t at, LaneMask mask, int64_t) { return S::load(mask, shares + at); });
+      gather.plane(dx + p * w.in_plane(), shares);
     }
   });
 }
@@ -324,7 +307,7 @@ void plain_max_indices(const Windows& w, const void* winners, int64_t* indices) 
 
 void add_pooling(pool::Kernels<float>& f32, pool::Kernels<double>& f64, pool::Kernels<int64_t>& i64) {
   f32.max_forward = max_forward_f32;
-  f32.max_backward = max_backward_f32;
+  f32.max_backward = plain_max_backward<float>;
   f32.max_gather = plain_max_gather<float>;
   f32.average_forward = average_forward_f32;
   f32.average_backward = average_backward_f32;

@@ -16,37 +16,39 @@ struct PlaneSplit {
   TORCH_INLINE int64_t channel() const { return plane() * sy * sx; }
 };
 
-// dst[c][ry][rx][i][j] = src[c][(first_row + i) * sy + ry - top][j * sx + rx - left], 0 outside.
+// dst[c][ry][rx][i][j] = src[c][(first_row + i) * sy + ry - top][j * sx + rx - left], 0 outside. Lanes outside the
+// source read as zero, so that the padding needs no loop of its own; with a stride of 2 both phases share their loads.
 template <class T>
 void split_planes(T* dst, const T* src, int64_t channels, const PlaneSplit& p, int first_row) {
   using S = Simd<T>;
   constexpr int W = S::kWidth;
   for (int64_t c = 0; c < channels; c++, src += int64_t(p.h) * p.w)
-    for (int ry = 0; ry < p.sy; ry++)
-      for (int rx = 0; rx < p.sx; rx++) {
-        const int begin = -floor_div(rx - p.left, p.sx), end = floor_div(p.w - 1 - rx + p.left, p.sx) + 1;
-        const int low = begin < 0 ? 0 : begin > p.pitch ? p.pitch : begin;
-        const int high = end < low ? low : end > p.pitch ? p.pitch : end;
-        for (int i = 0; i < p.rows; i++, dst += p.pitch) {
+    for (int ry = 0; ry < p.sy; ry++, dst += p.sx * p.plane())
+      for (int j = 0; j < p.pitch; j += W) {
+        const LaneMask keep = first_lanes(p.pitch - j) & S::kAll;
+        const int column = j * p.sx - p.left;  // of lane 0 in the first phase
+        const LaneMask low = lane_range(-column, p.w - column) & S::kAll,
+                       high = lane_range(-column - W, p.w - column - W) & S::kAll;
+        T* d = dst + j;
+        for (int i = 0; i < p.rows; i++, d += p.pitch) {
           const int y = (first_row + i) * p.sy + ry - p.top;
-          if (unsigned(y) >= unsigned(p.h)) {
-            std::memset(dst, 0, size_t(p.pitch) * sizeof(T));
-            continue;
-          }
-          const T* s = src + int64_t(y) * p.w + rx - p.left;
-          for (int j = 0; j < low; j++) dst[j] = 0;
-          for (int j = high; j < p.pitch; j++) dst[j] = 0;
-          for (int j = low; j < high; j += W) {
-            const LaneMask mask = first_lanes(high - j);
+          const bool outside = unsigned(y) >= unsigned(p.h);
+          const T* s = src + int64_t(outside ? 0 : y) * p.w + column;
+          if (p.sx <= 2) {
+            const typename S::V a = S::load(outside ? 0 : low, s);
             if (p.sx == 1) {
-              S::store(mask, dst + j, S::load(mask, s + j));
-            } else if (p.sx == 2) {
-              const uint64_t wide = spread_lanes(mask & S::kAll);
-              S::store(mask, dst + j,
-                       S::even(S::load(LaneMask(wide), s + 2 * j), S::load(LaneMask(wide >> W), s + 2 * j + W)));
-            } else {
-              for (int l = 0; l < W && j + l < high; l++) dst[j + l] = s[int64_t(j + l) * p.sx];
+              S::store(keep, d, a);
+              continue;
             }
+            const typename S::V b = S::load(outside ? 0 : high, s + W);
+            S::store(keep, d, S::even(a, b));
+            S::store(keep, d + p.plane(), S::odd(a, b));
+          } else {
+            for (int rx = 0; rx < p.sx; rx++)
+              for (int l = 0; l < W && j + l < p.pitch; l++) {
+                const int x = l * p.sx + rx;
+                d[rx * p.plane() + l] = outside || unsigned(column + x) >= unsigned(p.w) ? T(0) : s[x];
+              }
           }
         }
       }

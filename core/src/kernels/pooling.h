@@ -86,10 +86,43 @@ void max_forward(const Windows& w, const T* x, T* y, Winner* winners) {
   });
 }
 
-// Calls f(plane, output index, input index) for every window whose winner lies inside the input.
+// Where each tap reads, from where tap 0 of its window does. Windows of padding alone (`partial`) have a winner that is
+// not in the input.
+template <class Winner>
+struct Places {
+  static constexpr int64_t kKept = sizeof(Winner) == 1 ? 256 : 0;
+  int64_t offset[kKept + 1];
+  bool partial = kKept == 0;
+
+  explicit Places(const Windows& w) {
+    for (int dim = 0; dim < 3 && !partial; dim++)
+      for (int64_t i = 0; i < w.out[dim]; i++) {
+        const Reach r = reach(w, dim, i);
+        partial |= r.begin >= r.end;
+      }
+    if (partial) return;
+    int64_t tap = 0;
+    for (int64_t z = 0; z < w.kernel[0]; z++)
+      for (int64_t y = 0; y < w.kernel[1]; y++)
+        for (int64_t x = 0; x < w.kernel[2]; x++)
+          offset[tap++] = (z * w.dilation[0] * w.in[1] + y * w.dilation[1]) * w.in[2] + x * w.dilation[2];
+  }
+};
+
+// Calls f(output index, input index) for every window of plane p whose winner lies inside the input.
 template <class Winner, class F>
-TORCH_INLINE void for_winners(const Windows& w, const Winner* winners, int64_t p, F f) {
+TORCH_INLINE void for_winners(const Windows& w, const Places<Winner>& places, const Winner* winners, int64_t p, F f) {
   const Winner* of_plane = winners + p * w.out_plane();
+  if (!places.partial) {
+    int64_t o = 0;
+    for (int64_t z = 0; z < w.out[0]; z++)
+      for (int64_t y = 0; y < w.out[1]; y++) {
+        int64_t first =
+            ((z * w.stride[0] - w.padding[0]) * w.in[1] + y * w.stride[1] - w.padding[1]) * w.in[2] - w.padding[2];
+        for (int64_t x = 0; x < w.out[2]; x++, o++, first += w.stride[2]) f(o, first + places.offset[of_plane[o]]);
+      }
+    return;
+  }
   for_windows(w, [&](int64_t o, Reach rz, Reach ry, Reach rx) {
     const int64_t tap = of_plane[o], s = tap % w.kernel[2], t = tap / w.kernel[2] % w.kernel[1],
                   z = tap / w.kernel[2] / w.kernel[1];
@@ -100,23 +133,25 @@ TORCH_INLINE void for_winners(const Windows& w, const Winner* winners, int64_t p
 }
 template <class T, class Winner>
 void max_backward(const Windows& w, const T* dy, const Winner* winners, T* dx) {
+  const Places<Winner> places(w);
   for_planes(w.planes, w.in_plane() + 8 * w.out_plane(), [&](int64_t first, int64_t last) {
-    std::memset(dx + first * w.in_plane(), 0, size_t((last - first) * w.in_plane()) * sizeof(T));
     for (int64_t p = first; p < last; p++) {
       const T* g = dy + p * w.out_plane();
       T* d = dx + p * w.in_plane();
-      for_winners(w, winners, p, [&](int64_t o, int64_t i) { d[i] += g[o]; });
+      std::memset(d, 0, size_t(w.in_plane()) * sizeof(T));
+      for_winners(w, places, winners, p, [&](int64_t o, int64_t i) { d[i] += g[o]; });
     }
   });
 }
 template <class T, class Winner>
 void max_gather(const Windows& w, const T* x, const Winner* winners, T* y) {
+  const Places<Winner> places(w);
   for_planes(w.planes, 8 * w.out_plane(), [&](int64_t first, int64_t last) {
     std::memset(y + first * w.out_plane(), 0, size_t((last - first) * w.out_plane()) * sizeof(T));
     for (int64_t p = first; p < last; p++) {
       const T* s = x + p * w.in_plane();
       T* d = y + p * w.out_plane();
-      for_winners(w, winners, p, [&](int64_t o, int64_t i) { d[o] = s[i]; });
+      for_winners(w, places, winners, p, [&](int64_t o, int64_t i) { d[o] = s[i]; });
     }
   });
 }

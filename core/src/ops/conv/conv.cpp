@@ -147,6 +147,7 @@ void fill_planes(T* out, int64_t images, int64_t channels, int64_t plane, const 
 bool is_flat(const ConvShape& s) {
   return s.in[0] == 1 && s.out[0] == 1 && s.kernel[0] == 1 && s.stride[0] == 1 && s.padding[0] == 0;
 }
+constexpr int64_t kDots = 16;  // weights of an output that are few enough for sums of their own, each a dot product
 bool is_dilated(const ConvShape& s) { return s.dilation[1] != 1 || s.dilation[2] != 1; }
 
 // Winograd pays from 16 channels on both sides and ten rows of output; many channels need larger maps, because the
@@ -314,7 +315,7 @@ void conv_backward_weights(const ConvShape& s, const T* x, const T* dy, T* dw) {
   const std::vector<Tap> taps = forward_taps(s);
   const WeightGradient<T> job{&s, taps.data(), int(taps.size()), x, dy, dw};
   if constexpr (sizeof(T) == 4) {
-    if (is_flat(s) && s.groups > 1 && group_out(s) <= 8) return engine().dots(job);
+    if (is_flat(s) && (s.groups > 1 ? group_out(s) <= 8 : s.c * s.taps() <= kDots)) return engine().dots(job);
     if (use_winograd(s, s.c, s.o, s.out[1], s.padding[1]) && engine().winograd_weights(job)) return;
     // Where dw is larger than what there is to transpose, conv_weights.cpp turns the patches instead of dy.
     const double positions = double(s.n * s.out_plane()), rows = double(s.c * s.taps()), outputs = double(s.o);

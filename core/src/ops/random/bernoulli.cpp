@@ -168,9 +168,9 @@ Tensor native_dropout_backward_kernel(const Tensor& grad, const Tensor& mask, do
       using Wide = std::conditional_t<std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>, float, T>;
       const T* const from = g.data<T>();
       T* const to = out.data<T>();
-      const Wide factor = Wide(scale);
+      const Wide factors[2] = {Wide(0), Wide(scale)};  // looked up: what was dropped at random cannot be predicted
       parallel_for(out.numel(), 2 * kRandomGrain, [&](int64_t begin, int64_t end) {
-        for (int64_t i = begin; i < end; ++i) to[i] = T(Wide(from[i]) * (kept[i] ? factor : Wide(0)));
+        for (int64_t i = begin; i < end; ++i) to[i] = T(Wide(from[i]) * factors[kept[i] != 0]);
       });
     }
   });
