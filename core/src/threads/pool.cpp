@@ -78,11 +78,13 @@ struct alignas(64) Job {
   std::exception_ptr error;
   int64_t error_task = 0;
   std::atomic<bool> stopped{false};  // by an interrupt
+  bool flushes = false;              // denormals, in the thread that opened it
 
   alignas(64) std::atomic<int64_t> next{0};
 
   void open(int64_t tasks, int threads, const FunctionRef<void(int64_t)>& function) noexcept {
     task = &function;
+    flushes = flushes_denormals();
     error = nullptr;
     stopped.store(false, std::memory_order_relaxed);
     count.store(tasks, std::memory_order_relaxed);
@@ -187,6 +189,7 @@ void* worker_main(void* argument) {
     for (Job& job : pool->jobs) {
       if (!job.enter()) continue;
       t_job = &job;
+      if (TORCH_UNLIKELY(flushes_denormals() != job.flushes)) flush_denormals(job.flushes);
       job.work();
       job.leave();
     }

@@ -49,6 +49,25 @@ def test_a_hook_must_return_a_tensor_or_none():
         x.sum().backward()
 
 
+def test_what_a_hook_of_accumulated_gradients_gives_back_changes_nothing():
+    x = leaf(1.0)
+    x.register_post_accumulate_grad_hook(lambda p: p.data.sub_(p.grad))
+    (2 * x).sum().backward()
+    assert x.tolist() == [-1.0] and x.grad.tolist() == [2.0]
+    x.register_post_accumulate_grad_hook(lambda p: 3)
+    with pytest.raises(TypeError, match="must return None .* got int"):
+        x.sum().backward()
+
+
+def test_asarray_keeps_the_history_unless_it_is_told_not_to():
+    result = leaf(1.0) + 1
+    assert torch.asarray(result) is result and torch.asarray(result, requires_grad=True) is result
+    bare = torch.asarray(result, requires_grad=False)
+    assert not bare.requires_grad and bare.data_ptr() == result.data_ptr()
+    assert torch.asarray(result.detach(), requires_grad=True).requires_grad
+    assert torch.asarray(result, dtype=torch.float64, requires_grad=False).grad_fn is None
+
+
 def test_hooks_need_a_gradient():
     with pytest.raises(RuntimeError, match="cannot register a hook on a tensor that doesn't require gradient"):
         torch.ones(1).register_hook(print)

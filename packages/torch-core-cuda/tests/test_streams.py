@@ -225,3 +225,19 @@ def test_memory_that_another_stream_uses_is_given_out_when_that_one_is_done():
     assert other.data_ptr() != at[0] and result.tolist() == [1, 2, 3, 4]
     with cuda.stream(stream):
         assert torch.cuda.FloatTensor(source.size()).data_ptr() == at[0]
+
+
+def test_what_is_asked_of_the_accelerator_is_asked_of_cuda():
+    accelerator = torch.accelerator
+    assert accelerator.is_available() and accelerator.device_count() == cuda.device_count()
+    assert accelerator.current_accelerator() == torch.device("cuda")
+    stream = torch.Stream(priority=0)
+    assert type(stream) is cuda.Stream and isinstance(stream, torch.Stream)
+    with stream:
+        assert accelerator.current_stream() == stream
+    assert type(torch.Event(enable_timing=True)) is cuda.Event and type(torch.Stream("cpu")) is torch.Stream
+    with accelerator.device_index(0):
+        x = torch.ones(3, device="cuda")
+        assert accelerator.current_device_index() == 0 and accelerator.memory_allocated() >= 12
+    accelerator.synchronize()
+    assert (x + 1).sum().item() == 6

@@ -143,7 +143,7 @@ PyObject* as_tensor_function(PyObject* module, PyObject* args, PyObject* kwargs)
 PyObject* asarray_function(PyObject*, PyObject* args, PyObject* kwargs) {
   static const char* names[] = {"obj", "dtype", "device", "copy", "requires_grad", nullptr};
   PyObject *data, *dtype = nullptr, *device = nullptr, *copy = Py_None;
-  int requires_grad = 0;
+  int requires_grad = -1;  // not given: as the object has it
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOp:asarray", const_cast<char**>(names), &data, &dtype, &device,
                                    &copy, &requires_grad))
     return nullptr;
@@ -154,8 +154,10 @@ PyObject* asarray_function(PyObject*, PyObject* args, PyObject* kwargs) {
     if (copy == Py_False && is_tensor(data))
       TORCH_CHECK_VALUE(r->storage == borrow(data)->storage,
                         "asarray: cannot convert without a copy, and copy=False forbids one");
+    if (requires_grad == 0 && r.requires_grad()) r = alias_of(r, true);
+    const bool has_history = r.requires_grad();
     PyObject* o = wrap_made(std::move(r), data);
-    if (o && requires_grad && !set_requires_grad(o, true)) Py_CLEAR(o);
+    if (o && requires_grad == 1 && !has_history && !set_requires_grad(o, true)) Py_CLEAR(o);
     return o;
   })
 }
@@ -173,8 +175,8 @@ PyMethodDef functions[] = {
      ">>> torch.as_tensor([1.0, 2.0])\n"
      "tensor([1., 2.])"},
     {"asarray", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(asarray_function)), METH_VARARGS | METH_KEYWORDS,
-     "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=False)\n--\n\nThe object as a tensor, sharing "
-     "memory where it can."},
+     "asarray(obj, *, dtype=None, device=None, copy=None, requires_grad=None)\n--\n\nThe object as a tensor, sharing "
+     "memory where it can, and its history unless ``requires_grad`` is False."},
     {}};
 
 }  // namespace

@@ -27,6 +27,11 @@ PyObject* put_num_threads(PyObject*, PyObject* n) {
     Py_RETURN_NONE;
   })
 }
+PyObject* put_flush_denormal(PyObject*, PyObject* mode) {
+  if (!PyBool_Check(mode))
+    return PyErr_Format(PyExc_TypeError, "set_flush_denormal expects a bool, but got %s", Py_TYPE(mode)->tp_name);
+  return PyBool_FromLong(flush_denormals(mode == Py_True));
+}
 PyObject* get_default_dtype(PyObject*, PyObject*) { return wrap_dtype(default_dtype()); }
 PyObject* put_default_dtype(PyObject*, PyObject* o) {
   DType t;
@@ -148,6 +153,16 @@ PyMethodDef functions[] = {
      ">>> torch.get_num_threads()\n"
      "1\n"
      ">>> torch.set_num_threads(before)"},
+    {"set_flush_denormal", put_flush_denormal, METH_O,
+     "set_flush_denormal(mode)\n--\n\nWhether denormal numbers become zero in what this thread computes, on all "
+     "threads "
+     "that help it; False where the processor cannot do so.\n\n"
+     ">>> torch.set_flush_denormal(True)\n"
+     "True\n"
+     ">>> torch.tensor([1e-40]) * 1\n"
+     "tensor([0.])\n"
+     ">>> torch.set_flush_denormal(False)\n"
+     "True"},
     {"get_default_dtype", get_default_dtype, METH_NOARGS,
      "get_default_dtype()\n--\n\nThe dtype of new floating point tensors.\n\n"
      ">>> torch.get_default_dtype()\n"

@@ -253,3 +253,44 @@ def test_gradients_along_dims_in_half_types_are_rounded_once(x):
     (got,) = torch.gradient(y, spacing=(places,), dim=1, edge_order=2)
     (want,) = torch.gradient(y.double(), spacing=(places.double(),), dim=1, edge_order=2)
     assert got.dtype == torch.bfloat16 and (got != want.to(torch.bfloat16)).sum() <= 1
+
+
+def test_a_hash_is_the_exclusive_or_of_the_bits():
+    rng = np.random.default_rng(0)
+    for dtype in (np.float32, np.float64, np.int8, np.uint8, np.bool_):
+        array = (rng.standard_normal((3, 5, 7)) * 50).astype(dtype)
+        wide = array.astype(np.float64 if array.dtype.kind == "f" else np.int64).view(np.uint64)
+        x = torch.from_numpy(array)
+        assert torch.hash_tensor(x).item() == int(np.bitwise_xor.reduce(wide, axis=None))
+        assert torch.hash_tensor(x, 1).numpy().tolist() == np.bitwise_xor.reduce(wide, axis=1).tolist()
+        kept = torch.hash_tensor(x, (-1, 0), keepdim=True)
+        assert (
+            kept.dtype == torch.uint64
+            and kept.numpy().tolist() == np.bitwise_xor.reduce(wide, axis=(0, 2), keepdims=True).tolist()
+        )
+    assert torch.hash_tensor(torch.ones(2, 0), 1).tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match=r"input.numel\(\) == 0.*shape \(0,\)"):
+        torch.hash_tensor(torch.ones(0))
+    with pytest.raises(NotImplementedError, match="view_as_real"):
+        torch.hash_tensor(torch.tensor([1j]))
+    with pytest.raises(RuntimeError, match="mode must be 0"):
+        torch.hash_tensor(torch.ones(1), mode=1)
+
+
+def test_the_order_of_dims_may_be_checked_for_ambiguity():
+    x = torch.empty(2, 3, 5, 7)
+    assert x.dim_order(ambiguity_check=True) == (0, 1, 2, 3)
+    assert x.to(memory_format=torch.channels_last).dim_order(ambiguity_check=True) == (0, 2, 3, 1)
+    one = torch.empty(1, 2, 3, 4)
+    assert one.dim_order(ambiguity_check=[torch.contiguous_format, torch.channels_last]) == (0, 1, 2, 3)
+    with pytest.raises(RuntimeError, match=r"unique dim order.*shape is \(1, 2, 3, 4\)"):
+        one.dim_order(ambiguity_check=True)
+    with pytest.raises(TypeError, match="bool or a list of memory formats, got 'ILLEGAL'"):
+        one.dim_order(ambiguity_check="ILLEGAL")
+
+
+def test_results_of_histograms_have_the_class_of_named_results():
+    counted = torch.histogram(torch.tensor([1.0, 2, 1]), bins=2, range=(0.0, 4.0))
+    assert type(counted) is torch.return_types.histogram
+    assert repr(counted).startswith("torch.return_types.histogram(\nhist=tensor([2., 1.]),\nbin_edges=")
+    assert torch.return_types.histogramdd.__module__ == "torch.return_types"

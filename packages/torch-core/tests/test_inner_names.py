@@ -76,11 +76,24 @@ def test_a_library_that_is_not_there_is_an_oserror(tmp_path):
     assert any("libm.so.6" in path for path in torch.ops.loaded_libraries)
 
 
-def test_streams_and_operators_that_take_functions_are_refused_when_used():
-    assert torch.Future is torch.futures.Future and isinstance(torch.Stream, type)
+def test_the_cpu_has_one_stream_whose_work_is_done():
+    stream, event = torch.Stream(), torch.Event("cpu", enable_timing=True)
+    assert stream.device == event.device == torch.device("cpu") and stream == torch.Stream("cpu", priority=1)
+    assert stream.query() and event.query() and event.wait(stream) is stream.synchronize() is None
+    with stream as entered:
+        assert entered is stream
+    for record in (stream.record_event, event.record):
+        with pytest.raises(RuntimeError, match="cpu backend doesn't support events"):
+            record()
+    with pytest.raises(ValueError, match="both events must be recorded"):
+        event.elapsed_time(torch.Event())
     for make in (torch.Stream, torch.Event):
-        with pytest.raises(RuntimeError, match="no accelerator is available"):
-            make()
+        with pytest.raises(RuntimeError, match="device meta has no streams"):
+            make("meta")
+
+
+def test_operators_that_take_functions_are_refused_when_used():
+    assert torch.Future is torch.futures.Future
     from torch._ops import HigherOrderOperator
 
     with pytest.raises(NotImplementedError, match="flex: operators that take functions need a compiler"):

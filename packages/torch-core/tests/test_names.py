@@ -17,7 +17,9 @@ def test_the_cpu_answers_as_a_device():
 def test_there_is_no_accelerator():
     accelerator = torch.accelerator
     assert not accelerator.is_available() and accelerator.device_count() == 0
-    assert accelerator.current_accelerator() is None
+    assert accelerator.current_accelerator() is accelerator.current_accelerator(check_available=True) is None
+    with accelerator.device_index(None):
+        assert torch.ones(1).device.type == "cpu"
     for name in ("current_device_index", "empty_cache", "memory_allocated", "set_device_index", "synchronize"):
         with pytest.raises(RuntimeError, match=f"accelerator.{name}: cannot access.*ask is_available"):
             getattr(accelerator, name)()

@@ -75,3 +75,24 @@ def test_several_python_threads_compute_at_once():
 def test_an_unknown_cpu_level_is_named():
     _, errors = started("import torch; torch.mm(torch.rand(4, 4), torch.rand(4, 4))", TORCH_CPU_LEVEL="v9")
     assert "TORCH_CPU_LEVEL=v9: expected v2, v3 or v4" in errors
+
+
+def test_denormals_become_zero_on_all_threads_that_help():
+    small = torch.full((1 << 20,), 1e-40)
+    assert (small * 1).count_nonzero() == len(small)
+    seen, go = [], threading.Event()
+    other = threading.Thread(target=lambda: go.wait(60) and seen.append(int((small * 1).count_nonzero())))
+    other.start()  # before: a thread begins with what the one that starts it has
+    assert torch.set_flush_denormal(True)
+    try:
+        assert (small * 1).count_nonzero() == 0
+        go.set()
+        other.join()
+        assert seen == [len(small)]  # of its work nothing was said
+        assert (small * 1).count_nonzero() == 0
+    finally:
+        go.set()
+        assert torch.set_flush_denormal(False)
+    assert (small * 1).count_nonzero() == len(small)
+    with pytest.raises(TypeError, match="set_flush_denormal expects a bool, but got int"):
+        torch.set_flush_denormal(1)

@@ -31,6 +31,11 @@ TORCH_API std::string cpu_model_name();
 // Processors this process may use: the affinity mask, cut by the quota of its control groups (v1 and v2). At least 1.
 TORCH_API int available_cpus() noexcept;
 
+// Whether this thread takes denormal numbers for zero, as argument and as result. The pool's threads do as the one that
+// gives them work, so that results do not depend on the number of threads. False where the processor cannot be told.
+TORCH_API bool flushes_denormals() noexcept;
+TORCH_API bool flush_denormals(bool flush) noexcept;
+
 // The variant of a kernel for the level in force: pick_level<Fn>(generic, v2, v3, v4). Levels that are not compiled in
 // are nullptr, and the next lower one that is there serves.
 template <class Fn>

@@ -75,10 +75,10 @@ struct PythonHook final : Hook {
     Gil gil;
     Object o(checked(api->wrap(leaf.variable())));
     Object result(checked(PyObject_CallOneArg(function, o.get())));
-    if (result.get() != Py_None) {
-      PyErr_SetString(PyExc_RuntimeError, "a post accumulate grad hook must return None");
-      throw PythonError();
-    }
+    if (result.get() == Py_None || is_tensor(result.get())) return;  // `p.sub_(p.grad)` gives the tensor back
+    PyErr_Format(PyExc_TypeError, "a post accumulate grad hook must return None (a Tensor changes nothing), got %s",
+                 Py_TYPE(result.get())->tp_name);
+    throw PythonError();
   }
 };
 

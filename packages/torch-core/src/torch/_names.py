@@ -56,7 +56,7 @@ LAZY = {
     **dict.fromkeys(("TypedStorage", "UntypedStorage", "Storage", "_storage_classes"), "storage"),
     **dict.fromkeys(
         (
-            "adjoint", "combinations", "cov", "corrcoef", "empty_permuted", "gradient", "cdist", "pdist", "renorm",
+            "adjoint", "combinations", "cov", "corrcoef", "empty_permuted", "gradient", "cdist", "pdist", "renorm", "hash_tensor",
         ),
         "_operators.composed",
     ),
@@ -152,7 +152,7 @@ LAZY = {
     ),
     **dict.fromkeys(
         (
-            "typename", "is_storage", "is_floating_point", "is_complex", "numel", "is_same_size", "is_nonzero", "set_flush_denormal",
+            "typename", "is_storage", "is_floating_point", "is_complex", "numel", "is_same_size", "is_nonzero",
             "compiled_with_cxx11_abi", "broadcast_shapes", "are_deterministic_algorithms_enabled", "use_deterministic_algorithms",
             "is_signed", "is_conj", "is_inference", "is_distributed", "_has_compatible_shallow_copy_type", "size", "stride", "expand", "expand_as", "repeat", "fill_",
             "zero_", "bernoulli_", "pin_memory", "get_float32_matmul_precision", "set_float32_matmul_precision",

@@ -1,5 +1,6 @@
 """The methods of Tensor that are rare or wordy enough to be Python. `complete` puts them onto the compiled type."""
 
+import itertools
 import sys
 import warnings
 
@@ -516,9 +517,29 @@ def _where(self, condition, other):
     return _C._operator("where")(condition, self, other)
 
 
-def _dim_order(self):
-    """The dims in the order in which they lie in memory, outermost first."""
-    return tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
+def _dim_order(self, *, ambiguity_check=False):
+    """The dims in the order in which they lie in memory, outermost first.
+
+    With ``ambiguity_check`` a RuntimeError tells where dims of one element or of equal strides leave the order open; a
+    list of memory formats settles it where the tensor is contiguous in one of them.
+
+    >>> torch.empty(2, 3, 5, 7).to(memory_format=torch.channels_last).dim_order(ambiguity_check=True)
+    (0, 2, 3, 1)
+    """
+    formats = ambiguity_check if isinstance(ambiguity_check, list) else []
+    if type(ambiguity_check) not in (bool, list) or not all(isinstance(f, _C.memory_format) for f in formats):
+        raise TypeError(
+            f"The ambiguity_check argument must be a bool or a list of memory formats, got {ambiguity_check!r}"
+        )
+    order = tuple(sorted(range(self.dim()), key=lambda d: -self.stride(d)))
+    strides = self.stride()
+    is_open = 1 in self.shape or any(a == b for a, b in itertools.pairwise(strides))
+    if ambiguity_check and is_open and sum(self.is_contiguous(memory_format=f) for f in formats) != 1:
+        raise RuntimeError(
+            "The tensor does not have unique dim order, or cannot map to exact one of the given memory formats. "
+            f"Its shape is {tuple(self.shape)}, its strides are {strides}"
+        )
+    return order
 
 
 def _rdiv(self, other):

@@ -8,6 +8,10 @@ from . import _C
 
 
 def __getattr__(name):
+    if name in ("histogram", "histogramdd"):  # no operators: functions in Python
+        from ._operators import counting
+
+        return getattr(counting, f"{name}_result")
     try:
         found = _C._return_type(name)
     except KeyError:

@@ -15,7 +15,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class Stream:
+class Stream(torch.Stream):
     """A queue of work of one device; what is in different streams may run at the same time.
 
     >>> s = torch.cuda.Stream()
@@ -136,7 +136,7 @@ def get_stream_from_external(data_ptr: int, device=None) -> Stream:
     return ExternalStream(data_ptr, device)
 
 
-class Event:
+class Event(torch.Event):
     """A mark in a stream: it can be waited for, and two tell the time between them.
 
     >>> begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
@@ -148,6 +148,9 @@ class Event:
     """
 
     DEFAULT, BLOCKING_SYNC, DISABLE_TIMING, INTERPROCESS = 0, 1, 2, 4
+
+    def __new__(cls, *args, **kwargs):
+        return object.__new__(cls)
 
     def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
         if interprocess and enable_timing:

@@ -296,6 +296,38 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
     return into("renorm", (input * factor).contiguous(), out)
 
 
+def hash_tensor(
+    input: Tensor, dim: Any = (), *, keepdim: bool = False, mode: int = 0, out: Tensor | None = None
+) -> Tensor:
+    """The exclusive or of the bits of all elements, or of those along ``dim``, each as 64-bit float or integer; uint64.
+
+    >>> torch.hash_tensor(torch.tensor([[1, 2], [4, 8]]), 1)
+    tensor([ 3, 12], dtype=torch.uint64)
+    """
+    check_tensor("hash_tensor", input=input)
+    if mode != 0:
+        raise RuntimeError(f"hash_tensor: mode must be 0, the exclusive or, got {mode}")
+    if input.is_complex():
+        raise NotImplementedError(f"hash_tensor: not implemented for {input.dtype}; hash torch.view_as_real(input)")
+    dims = (dim,) if isinstance(dim, int) else tuple(dim or ())
+    if not dims and input.numel() == 0:
+        raise RuntimeError(
+            "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. "
+            f"Specify the reduction dim with the 'dim' argument; the input has shape {tuple(input.shape)}"
+        )
+    bits = input.detach().to(_C.float64).view(_C.int64) if input.is_floating_point() else input.to(_C.int64)
+    for d in sorted({d % max(bits.dim(), 1) for d in dims}) if dims else range(bits.dim()):
+        while (size := bits.size(d)) > 1:
+            half = size // 2
+            folded = bits.narrow(d, 0, half) ^ bits.narrow(d, half, half)
+            bits = folded if size % 2 == 0 else _C._operator("cat")([folded, bits.narrow(d, size - 1, 1)], d)
+        if bits.dim() and bits.size(d) == 0:
+            bits = bits.new_zeros([1 if e == d else n for e, n in enumerate(bits.shape)])
+    if not keepdim:
+        bits = bits.squeeze(dims) if dims else bits.reshape(())
+    return into("hash_tensor", bits.view(_C.uint64), out)
+
+
 def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Tensor:
     """Fills the main diagonal, in place; with ``wrap`` it begins anew below the end of a tall matrix."""
     if self.dim() < 2:

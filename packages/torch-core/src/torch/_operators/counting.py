@@ -16,8 +16,20 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-histogram_result = namedtuple("histogram", ("hist", "bin_edges"))
-histogramdd_result = namedtuple("histogramdd", ("hist", "bin_edges"))
+def _result(name, fields):
+    """The class of named results of a function that is no operator, which shows itself as those of operators do."""
+    made = namedtuple(name, fields, module="torch.return_types")
+
+    def shown(self):
+        lines = ",\n".join(f"{field}={value!r}" for field, value in zip(fields, self, strict=True))
+        return f"torch.return_types.{name}(\n{lines})"
+
+    made.__repr__ = shown
+    return made
+
+
+histogram_result = _result("histogram", ("hist", "bin_edges"))
+histogramdd_result = _result("histogramdd", ("hist", "bin_edges"))
 
 
 def _edges(op, values, bins, range):

@@ -274,15 +274,6 @@ def _on_device(device, function):
     return run
 
 
-def set_flush_denormal(mode: bool) -> bool:
-    """Whether denormal numbers become zero; not supported here: kernels follow IEEE 754, so this returns False.
-
-    >>> torch.set_flush_denormal(False)
-    False
-    """
-    return False
-
-
 def compiled_with_cxx11_abi() -> bool:
     """True: every build of torch-core uses the C++11 ABI."""
     return True
