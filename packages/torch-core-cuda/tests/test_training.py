@@ -176,3 +176,22 @@ def test_data_of_another_layout_or_without_memory_is_refused():
     for other in (torch.ones(3, device="meta"), torch.ones(3).to_sparse()):
         with pytest.raises(RuntimeError, match="same layout, and both or neither on the Meta device"):
             p.data = other
+
+
+@pytest.mark.parametrize("reentrant", [False, True])
+def test_a_checkpoint_drops_the_same_again(reentrant):
+    checkpoint = pytest.importorskip("torch.utils.checkpoint").checkpoint
+
+    def gradient(call):
+        x = torch.arange(1.0, 65.0, device="cuda").requires_grad_()
+        torch.manual_seed(1)
+        (call(x) * torch.rand(64, device="cuda")).sum().backward()
+        return x.grad, torch.rand(1, device="cuda")
+
+    def part(x):
+        return F.dropout(x * 2, 0.5, True).sin()
+
+    for found, wanted in zip(
+        gradient(lambda x: checkpoint(part, x, use_reentrant=reentrant)), gradient(part), strict=True
+    ):
+        assert torch.equal(found, wanted)

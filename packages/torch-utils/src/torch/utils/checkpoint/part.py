@@ -8,6 +8,8 @@ import weakref
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
+from .devices import get_device_states, set_device_states
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,7 +51,7 @@ class Part:
         debug: Any,
     ) -> None:
         self._call = function, args, kwargs
-        self._random = torch.get_rng_state() if preserve else None
+        self._random = random_states(args, kwargs) if preserve else None
         self._context = context
         self._compare = compare
         self._early_stop = early_stop
@@ -117,14 +119,19 @@ def _words(facts) -> str:
     return f"{shape} {dtype} on {device}"
 
 
+def random_states(*args: Any) -> Any:
+    """How the CPU and the devices of the tensors in `args` go on drawing."""
+    return torch.get_rng_state(), *get_device_states(*args)
+
+
 @contextlib.contextmanager
-def random_state(state: Any) -> Any:
-    if state is None:
+def random_state(states: Any) -> Any:
+    """Draws within go on as `random_states` found them, those after as if there had been none."""
+    if states is None:
         yield
         return
-    before = torch.get_rng_state()
-    torch.set_rng_state(state)
-    try:
+    state, devices, of_devices = states
+    with torch.random.fork_rng(devices=devices):
+        torch.set_rng_state(state)
+        set_device_states(devices, of_devices)
         yield
-    finally:
-        torch.set_rng_state(before)

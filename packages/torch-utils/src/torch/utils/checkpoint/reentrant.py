@@ -7,7 +7,7 @@ import warnings
 import torch
 from torch.autograd import Function
 
-from .part import random_state
+from .part import random_state, random_states
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class CheckpointFunction(Function):
     def forward(ctx: Any, function: Callable[..., Any], preserve_rng_state: Any, *args: Any) -> Tensor:
         check_backward_validity(args)
         ctx.function = function
-        ctx.random = torch.get_rng_state() if preserve_rng_state else None
+        ctx.random = random_states(args) if preserve_rng_state else None
         ctx.tensors = [i for i, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
         ctx.others = [None if i in ctx.tensors else arg for i, arg in enumerate(args)]
         ctx.save_for_backward(*[args[i] for i in ctx.tensors])
