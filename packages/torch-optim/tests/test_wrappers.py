@@ -133,6 +133,20 @@ def test_a_wrapper_puts_its_step_between_hooks_by_itself():
     assert seen == [(optimizer, (optimizer,), {})]
 
 
+def test_a_class_with_groups_of_its_own_needs_no_defaults():
+    class Nothing(optim.Optimizer):
+        def __init__(self):
+            super().__init__([torch.zeros(1)], [])
+
+        def add_param_group(self, param_group):
+            pass
+
+        def step(self, closure=None):
+            return closure()
+
+    assert Nothing().step(lambda: 5) == 5
+
+
 @pytest.mark.parametrize("own", [False, True])
 def test_hooks_of_steps_see_and_replace_the_optimizer_and_its_arguments(own):
     p, optimizer = make(Whole) if own else (None, optim.SGD([torch.ones(2, requires_grad=True)], lr=0.5))

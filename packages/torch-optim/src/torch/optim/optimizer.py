@@ -126,7 +126,8 @@ class Optimizer:
                 "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
                 f"{params.type()}; for a single tensor write [tensor]"
             )
-        if defaults.get("fused") and (other := next(filter(defaults.get, ("foreach", "differentiable")), None)):
+        ways = defaults if isinstance(defaults, dict) else {}  # a class that has its own add_param_group may give none
+        if ways.get("fused") and (other := next(filter(ways.get, ("foreach", "differentiable")), None)):
             raise RuntimeError(f"`fused` and `{other}` cannot be `True` together.")
         self.defaults = defaults
         self.state = collections.defaultdict(dict)
