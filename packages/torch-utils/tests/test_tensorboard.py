@@ -356,6 +356,15 @@ def test_a_module_used_twice_and_indices_have_nodes_of_their_own(writer, tmp_pat
         writer.add_graph(Twice())
 
 
+def test_writers_of_other_libraries_get_the_graph_as_messages():
+    from torch.utils.tensorboard import _pytorch_graph
+    from torch.utils.tensorboard.graph import graph
+
+    net = torch.nn.Sequential(torch.nn.Linear(3, 2), torch.nn.ReLU())
+    found, times = _pytorch_graph.graph(net, torch.ones(1, 3), use_strict_trace=False)
+    assert found.SerializeToString() == graph(net, torch.ones(1, 3)) and times.SerializeToString() == b""
+
+
 def test_a_tensor_is_written_as_it_is(writer, tmp_path):
     x = torch.randn(2, 3)
     writer.add_tensor("t", x.t())
