@@ -320,13 +320,13 @@ void Engine::run_node(Node& n) {
     // Hooks and anomaly mode look at each gradient by itself.
     if (!grad_enabled() && after.empty() && !anomaly_mode.enabled) b.sums = this;
     apply(n, b);
+    if (TORCH_UNLIKELY(n.is_leaf() && n.extra))
+      for (auto& h : copy_hooks(n, &Extra::accumulated)) h->accumulated(static_cast<Leaf&>(n));
     if (TORCH_UNLIKELY(!after.empty())) {
       std::vector<Tensor> went(inputs.data(), inputs.data() + inputs_n);
       for (auto& h : after) h->after(went, came);
       std::copy(went.begin(), went.end(), inputs.data());
     }
-    if (TORCH_UNLIKELY(n.is_leaf() && n.extra))
-      for (auto& h : copy_hooks(n, &Extra::accumulated)) h->accumulated(static_cast<Leaf&>(n));
   }
   for (uint32_t i = 0; i < inputs_n; ++i) {
     if (!needed[i]) continue;

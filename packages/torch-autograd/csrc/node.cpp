@@ -238,7 +238,7 @@ std::mutex& hooks_mutex() noexcept {
 }
 
 uint64_t add_hook(Node& n, HookKind kind, uint32_t output_nr, HookRef hook) {
-  static std::atomic<uint64_t> next{1};
+  static std::atomic<uint64_t> next{0};
   uint64_t id = hook->id = next++;
   std::lock_guard lock(hooks_mutex());
   Extra& e = n.get_extra();

@@ -1,6 +1,8 @@
 import collections
 import gc
 import math
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -107,6 +109,22 @@ def test_post_accumulate_hook_gets_the_leaf():
     (x * 2).sum().backward()
     (x * 3).sum().backward()
     assert seen == [(True, 2), (True, 5)]
+
+
+def test_hooks_of_a_leaf_run_around_what_is_added_to_its_gradient():
+    x, order = leaf(1.0), []
+    node = get_gradient_edge(x).node
+    node.register_hook(lambda into, out: order.append(("post", x.grad.item())))
+    x.register_post_accumulate_grad_hook(lambda t: order.append(("accumulated", t.grad.item())))
+    node.register_prehook(lambda out: order.append(("pre", x.grad)))
+    x.register_hook(lambda g: order.append(("hook", x.grad)))
+    (x * 2).sum().backward()
+    assert order == [("hook", None), ("pre", None), ("accumulated", 2), ("post", 2)]
+
+
+def test_numbers_of_hooks_begin_at_0():
+    program = "import torch; x = torch.ones(1, requires_grad=True); x.register_hook(abs); print(*x._backward_hooks)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "0\n"
 
 
 def test_multi_grad_hook_waits_for_all():

@@ -19,7 +19,7 @@ namespace {
 
 PyTypeObject* tensor_type;
 
-Py_hash_t tensor_hash(PyObject* self) { return Py_hash_t(reinterpret_cast<uintptr_t>(self) >> 4); }
+Py_hash_t tensor_hash(PyObject* self) { return Py_hash_t(reinterpret_cast<uintptr_t>(self)); }  // its id()
 Py_ssize_t tensor_length(PyObject* self) {
   TensorImpl* t = impl_of(self);
   if (t->ndim == 0) {
