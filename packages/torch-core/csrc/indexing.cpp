@@ -2,6 +2,7 @@
 #include "torch/core/indexing.h"
 
 #include "python.h"
+#include "torch/core/ops/copy.h"
 #include "torch/core/ops/view.h"
 
 namespace torch::python {
@@ -50,6 +51,11 @@ Index index_of_tensor(Tensor t) {
   return Index::of(std::move(t));
 }
 
+// Data as an index: what floats have behind the point is cut off, as in PyTorch; a tensor of floats is none.
+Index index_of_data(const Tensor& t) {
+  return index_of_tensor(is_floating(t.dtype()) ? _to_copy(t, DType::Int64, std::nullopt) : t);
+}
+
 Index index_of(PyObject* o, const Tensor& self) {
   if (PyLong_CheckExact(o)) return Index::at(as_integer(o));
   if (PySlice_Check(o)) {
@@ -69,11 +75,10 @@ Index index_of(PyObject* o, const Tensor& self) {
   }
   if (PyIndex_Check(o) && is_number(o)) return Index::at(as_integer(o));
   if (PyObject_CheckBuffer(o) && !PyUnicode_Check(o) && !PyBytes_Check(o))
-    return index_of_tensor(tensor_of_buffer(o, "index"));
+    return index_of_data(tensor_of_buffer(o, "index"));
   if (is_sequence(o)) {
-    Tensor t = tensor_of_data(o, std::nullopt, {});
-    if (t.numel() == 0) t = tensor_of_data(o, DType::Int64, {});
-    return Index::of(std::move(t));
+    const Tensor t = tensor_of_data(o, std::nullopt, {});
+    return t.numel() ? index_of_data(t) : Index::of(tensor_of_data(o, DType::Int64, {}));
   }
   const bool is_text = PyUnicode_Check(o) || PyBytes_Check(o);
   PyErr_Format(

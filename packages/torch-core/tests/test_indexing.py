@@ -233,3 +233,16 @@ def test_a_tensor_is_filled_with_one_of_its_own_elements():
     y = torch.arange(6).view(2, 3)
     y[:, 1:].fill_(y[1, 2])
     assert y.tolist() == [[0, 5, 5], [3, 5, 5]]
+
+
+def test_floats_of_lists_and_arrays_index_by_what_stands_before_the_point():
+    x = torch.arange(12.0).reshape(3, 4)
+    assert torch.equal(x[[1.0, 2.9]], x[1:]) and torch.equal(x[[0.0, 1], 1:], x[:2, 1:])
+    assert torch.equal(x[np.array([1.0, 2.0]), np.array([1, 2])], torch.tensor([5.0, 10.0]))
+    assert torch.equal(x[[np.ones(2), np.zeros(2)], [np.zeros(2), np.ones(2)]], torch.tensor([[4.0, 4.0], [1.0, 1.0]]))
+    x[[2.0]] = 0
+    assert x[2].sum() == 0
+    with pytest.raises(IndexError, match=r"must be long, int, byte or bool tensors, got \(1,\) torch.float32"):
+        x[torch.tensor([1.0])]
+    with pytest.raises(IndexError, match="cannot be indexed by float"):
+        x[1.0]

@@ -73,3 +73,8 @@ def test_numbers_that_are_not_finite_stand_as_they_are():
 def test_named_results_stand_below_each_other():
     found = torch.tensor([[1.0, 5.0], [4.0, 2.0]]).max(0)
     assert repr(found) == "torch.return_types.max(\nvalues=tensor([4., 5.]),\nindices=tensor([1, 0]))"
+
+
+def test_zeros_are_whole_numbers_whatever_is_asked_of_others():
+    with torch.printoptions(sci_mode=True):
+        assert repr(torch.zeros(2)) == "tensor([0., 0.])" and "e+00" in repr(torch.ones(2))

@@ -79,11 +79,11 @@ def printoptions(**kwargs: Any) -> Any:
 
 
 def _scientific(finite, whole):
-    if options.sci_mode is not None:
-        return options.sci_mode
     magnitudes = [abs(v) for v in finite if v]
     if not magnitudes:
         return False
+    if options.sci_mode is not None:
+        return options.sci_mode
     low, high = min(magnitudes), max(magnitudes)
     return high / low > 1000 or high > 1e8 or (not whole and low < 1e-4)
 
