@@ -49,13 +49,20 @@ def hatch(folder: Path, target: str, into: Path) -> Path:
         return Path(shutil.move(made, into / made.name))
 
 
+def of_this_python(package: Package, house: Path) -> list[Path]:
+    """The package's wheels that the running Python takes; those for other Pythons may lie beside them."""
+    tag = f"-cp{sys.version_info.major}{sys.version_info.minor}-"
+    wheels = house.glob(f"{package.name.replace('-', '_')}-[0-9]*.whl")
+    return [wheel for wheel in wheels if tag in wheel.name or wheel.name.endswith("-none-any.whl")]
+
+
 def build(package: Package, house: Path) -> Path:
     archive = hatch(package.folder, "sdist", house / "sdist")
     with tarfile.open(archive) as tar:
         files = {m.name.partition("/")[2]: tar.extractfile(m).read() for m in tar.getmembers() if m.isfile()}
     unpacked = BUILD / "sdist" / package.name
     sync(files, unpacked)
-    for old in house.glob(f"{package.name.replace('-', '_')}-[0-9]*.whl"):
+    for old in of_this_python(package, house):
         old.unlink()
     return hatch(unpacked, "wheel", house)
 
@@ -131,7 +138,7 @@ def main() -> None:
                 packages.pip_without_index(sys.executable, "install", "--no-deps", "--force-reinstall", package.pin)
         fetch_outside(among, house)
     if options.step != "build":
-        ours = [w for n in among for w in house.glob(f"{n.replace('-', '_')}-[0-9]*.whl")]
+        ours = [wheel for package in among.values() for wheel in of_this_python(package, house)]
         if shared := owners(ours):
             sys.exit("\n".join(f"wheels: {path} is in {' and in '.join(by)}" for path, by in shared.items()))
         for package in among.values():

@@ -2,11 +2,13 @@
 #   python3 ci/start.py -c "import torch" && python3 ci/release.py index
 #   docker build -f docker/runtime.Dockerfile --build-context index=build/index -t torch .
 #   docker run --rm torch python -c "import torch; print(torch.ones(2))"
-FROM python:3.12-slim-bookworm
+# The index holds compiled wheels for the Python that made it: `--build-arg PYTHON=3.12` for another than Debian 12's.
+ARG PYTHON=3.11
+FROM python:${PYTHON}-slim-bookworm
 ARG PACKAGES=torch
 # No other index is asked: the public registry holds other people's packages of our names.
 RUN --mount=from=index,target=/index \
-    pip install --no-cache-dir --disable-pip-version-check --index-url file:///index/simple $PACKAGES \
+    pip install --no-cache-dir --disable-pip-version-check --only-binary :all: --index-url file:///index/simple $PACKAGES \
  && python -m torch.doctor
 RUN useradd --create-home torch
 USER torch
