@@ -131,7 +131,7 @@ class Exporter:
         w = self.w
         w.step = step
         if step.blocks:
-            (self._if if step.name == "prim.if" else self._loop)(step)
+            {"prim.if": self._if, "prim.loop": self._loop, "prim.scan": self._scan}[step.name](step)
             return
         rule = find(step, w.opset, self.own)
         try:
@@ -194,6 +194,21 @@ class Exporter:
         trips, first = step.arguments["trips"], step.arguments["first"]
         operands = [None if trips is None else w.name(trips), step.arguments["going"], *first]
         names = self._several(step, "Loop", operands, body=body)
+        w.names.update(zip(step.results, names, strict=True))
+
+    def _scan(self, step: Step) -> None:
+        from onnx import helper
+
+        w, (block,) = self.w, step.blocks
+        for value in block.inputs:
+            w.names[value] = w.unique(value.name)
+        shapes = [[s if isinstance(s, int) else None for s in v.shape] for v in block.inputs]
+        inputs = [
+            helper.make_tensor_value_info(w.names[v], _types.number(v.dtype), shape)
+            for v, shape in zip(block.inputs, shapes, strict=True)
+        ]
+        body, xs = self._graph("body", block, inputs), step.arguments["xs"]
+        names = self._several(step, "Scan", [*step.arguments["first"], *xs], body=body, num_scan_inputs=len(xs))
         w.names.update(zip(step.results, names, strict=True))
 
     def _several(self, step, kind, operands, **graphs):

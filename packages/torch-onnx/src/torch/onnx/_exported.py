@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import operator
 
 import torch
 from torch.export._rows import schemas
 from torch.fx import Node
 
-from ._program import Program, Step, Value
+from ._program import Block, Program, Step, Value
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
 
 _NUMBERS = {
     operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.floordiv: "floordiv", operator.pow: "pow",
+    operator.truediv: "truediv", operator.mod: "mod", math.trunc: "trunc",
 }  # fmt: skip
+_CHECK = torch.ops.aten._assert_scalar.default
 
 
 def read(exported: ExportedProgram) -> Program:
@@ -30,12 +33,76 @@ def read(exported: ExportedProgram) -> Program:
     for node in exported.graph.nodes:
         if node.op == "placeholder":
             _input(program, values, node, next(specs), exported)
-        elif node.op == "call_function" and node.target is not operator.getitem:
-            program.steps.append(_step(node, values))
+    _steps(exported.graph_module, values, program.steps)
     for value, spec in zip(exported.graph.output_node().args[0], signature.output_specs, strict=True):
         if spec.kind.name == "USER_OUTPUT":
             program.outputs.append(values[value] if isinstance(value, Node) else _constant(value))
     return program
+
+
+def _steps(module, values, steps):
+    """The operators of a graph. What a program checks while it runs is left away: a model in a file cannot raise."""
+    for node in module.graph.nodes:
+        if node.op != "call_function" or node.target in (operator.getitem, _CHECK):
+            continue
+        if node.users and all(user.target is _CHECK for user in node.users):
+            continue
+        if isinstance(node.target, torch._ops.HigherOrderOperator):
+            graphs = [getattr(module, a.target) for a in node.args if isinstance(a, Node) and a.op == "get_attr"]
+            rest = [_argument(a, values) for a in node.args if not (isinstance(a, Node) and a.op == "get_attr")]
+            steps.append(_BLOCKS[node.target.name()](node, graphs, rest, values, steps))
+        else:
+            steps.append(_step(node, values))
+
+
+def _inner(graph, operands, values):
+    """The steps of a graph within, for these operands, and what it gives."""
+    steps: list[Step] = []
+    for node, operand in zip((n for n in graph.graph.nodes if n.op == "placeholder"), operands):
+        values[node] = operand
+    _steps(graph, values, steps)
+    given = graph.graph.output_node().args[0]
+    return steps, [_argument(v, values) for v in (given if isinstance(given, (list, tuple)) else (given,))]
+
+
+def _cond(node, graphs, rest, values, steps):
+    condition, operands = rest
+    blocks = [Block([], *_inner(graph, operands, values)) for graph in graphs]
+    return _of_blocks("prim.if", node, {"condition": condition}, values, blocks)
+
+
+def _entry(node, what, values, first=0):
+    """What a body is entered with: values like these, without their first dims."""
+    return [Value(f"{node.name}_{what}_{i}", v.dtype, v.shape[first:]) for i, v in enumerate(values)]
+
+
+def _while_loop(node, graphs, rest, values, steps):
+    (asked, body), (first, more) = graphs, rest
+    before, (going,) = _inner(asked, [*first, *more], values)
+    steps += before
+    entry = _entry(node, "carried", first)
+    inner, after = _inner(body, [*entry, *more], values)
+    again, (going_on,) = _inner(asked, [*after, *more], values)
+    block = Block([Value(f"{node.name}_turn", torch.int64, ()), *entry], [*inner, *again], [going_on, *after])
+    return _of_blocks("prim.loop", node, {"trips": None, "going": going, "first": first}, values, [block])
+
+
+def _scan(node, graphs, rest, values, steps):
+    (body,), (first, xs, more) = graphs, rest
+    entry = [*_entry(node, "carried", first), *_entry(node, "slice", xs, 1)]
+    block = Block(entry, *_inner(body, [*entry, *more], values))
+    return _of_blocks("prim.scan", node, {"first": first, "xs": xs}, values, [block])
+
+
+def _map(node, graphs, rest, values, steps):
+    return _scan(node, graphs, [[], *rest], values, steps)
+
+
+def _of_blocks(name, node, arguments, values, blocks):
+    return Step(name, arguments, _results(node, values), node.target, str(node.meta.get("place") or ""), blocks=blocks)
+
+
+_BLOCKS = {"cond": _cond, "while_loop": _while_loop, "scan": _scan, "map_impl": _map}
 
 
 def _constant(value):
@@ -86,7 +153,7 @@ def _defaults(name, names):
 def _step(node, values):
     if node.target in _NUMBERS:
         values[node] = _value(node)
-        name, arguments = f"number.{_NUMBERS[node.target]}", dict(zip(("left", "right"), node.args, strict=True))
+        name, arguments = f"number.{_NUMBERS[node.target]}", dict(zip(("left", "right"), node.args))
         results = [values[node]]
     elif "operator" not in node.meta:  # a size
         values[node] = _value(node)
@@ -107,7 +174,7 @@ def _step(node, values):
 
 
 def _results(node, values):
-    if isinstance(node.meta.get("val"), torch.Tensor):
+    if not isinstance(node.meta.get("val"), list):  # a tensor, or a number
         values[node] = _value(node)
         return [values[node]]
     parts = {user.args[1]: user for user in node.users if user.target is operator.getitem}

@@ -26,7 +26,17 @@ def _arithmetic(kind):
     return write
 
 
-for _name, _kind in {"add": "Add", "sub": "Sub", "mul": "Mul", "pow": "Pow"}.items():
+@rule("item")
+def item(w, a, out):
+    return w.cast(w.op("Reshape", a.self, w.ints([])), out[0].dtype)
+
+
+@rule("number.trunc")
+def trunc(w, a, out):
+    return w.cast(a.left, torch.int64)
+
+
+for _name, _kind in {"add": "Add", "sub": "Sub", "mul": "Mul", "pow": "Pow", "truediv": "Div", "mod": "Mod"}.items():
     rule(f"number.{_name}")(_arithmetic(_kind))
 
 
