@@ -125,9 +125,7 @@ def test_constants_may_be_read():
     assert made(torch.ones(2)).tolist() == [3, 3]
 
 
-def test_sizes_do_not_stay_free():
-    with pytest.raises(NotImplementedError, match="symbolic"):
-        make_fx(torch.sin, tracing_mode="symbolic")
+def test_what_cannot_be_traced_is_named():
     with pytest.raises(ValueError, match="tracing_mode"):
         make_fx(torch.sin, tracing_mode="imaginary")
     with pytest.raises(TypeError, match="callable"):

@@ -4,7 +4,7 @@ from torch import _seams
 
 _NAMES = (
     "aot_function", "aot_module", "aot_module_simplified", "compiled_function", "compiled_module", "default_partition",
-    "make_boxed_compiler", "make_boxed_func", "nop",
+    "make_boxed_compiler", "make_boxed_func", "min_cut_rematerialization_partition", "nop",
 )  # fmt: skip
 
 __all__ = list(_NAMES)

@@ -5,6 +5,7 @@ A number that was 12, 20, 28 while a batch was 3, 5, 7 is ``4 * batch``. Four ru
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from dataclasses import dataclass
@@ -115,12 +116,21 @@ def _multiple(seen, vector, size):
 
 
 def real_rule(seen: tuple[float, ...], known: Iterable[tuple[tuple[int, ...], Size]]) -> object | None:
-    """The same for numbers that are no ints: a constant times a power of a size.
+    """The same for numbers that are no ints: a constant times a power of a size, or of the product of two.
 
     >>> print(real_rule((0.5, 0.25, 0.125), [((4, 16, 64), Size(0, 0))]).right)
     1.0
     """
+    first: dict[tuple, Any] = {}
     for vector, size in known:
+        first.setdefault(vector, size)
+    sizes = list(first.items())
+    pairs = itertools.combinations_with_replacement(sizes[:24], 2)
+    products = (
+        (tuple(x * y for x, y in zip(a, b, strict=True)), Formula(operator.mul, one, two))
+        for (a, one), (b, two) in pairs
+    )
+    for vector, size in itertools.chain(sizes, products):
         for power in (1.0, -1.0, 0.5, -0.5, 2.0, -2.0):
             if not all(vector):
                 continue

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "aot_autograd", "aot_function", "aot_module", "aot_module_simplified", "compiled_function", "compiled_module", "default_partition",
-    "make_boxed_compiler", "make_boxed_func", "nop",
+    "make_boxed_compiler", "make_boxed_func", "min_cut_rematerialization_partition", "nop",
 ]  # fmt: skip
 
 
@@ -64,7 +64,40 @@ def default_partition(
     The forward graph gives ``num_fwd_outputs`` results, and behind them the values that the backward graph takes in front of the
     tangents. All values that both use are kept, none is computed twice.
     """
-    late: set[Node] = set()  # what waits for gradients of results
+    nodes, late, outputs, gradients = _halves(joint_module, num_fwd_outputs)
+    used = {n for node in late for n in node.all_input_nodes} | {n for n in gradients if isinstance(n, Node)}
+    kept = [node for node in nodes if node in used and node not in late and node.op != "get_attr"]
+    return _two(joint_module, nodes, late, outputs, gradients, kept, [])
+
+
+def min_cut_rematerialization_partition(
+    joint_module: GraphModule, _joint_inputs: Sequence[Any], compiler: str = "inductor", *, num_fwd_outputs: int, **_options: Any
+) -> tuple[GraphModule, GraphModule]:  # fmt: skip
+    """As :func:`default_partition`, and the values that are kept have the fewest bytes: the backward graph computes again what
+    element-wise operators and views make of them.
+
+    Where the graph writes in place, all is kept.
+
+    >>> from torch._functorch.aot_autograd import aot_function, make_boxed_func
+    >>> def kept(graph_module, inputs):
+    ...     print(len(inputs), [str(n.target) for n in graph_module.graph.nodes if n.op == "call_function"])
+    ...     return graph_module
+    >>> f = aot_function(lambda x: x.sin().cos(), nop, kept, min_cut_rematerialization_partition)
+    >>> f(torch.ones(2, requires_grad=True)).sum().backward()
+    2 ['aten.sin.default', 'aten.sin.default', 'aten.mul.Tensor', 'aten.neg.default', 'aten.cos.default', 'aten.mul.Tensor']
+    """
+    from ._partitions import fewest_bytes
+
+    nodes, late, outputs, gradients = _halves(joint_module, num_fwd_outputs)
+    if any(n.op == "call_function" and n.is_impure(impure_random=False) for n in nodes):
+        return default_partition(joint_module, _joint_inputs, num_fwd_outputs=num_fwd_outputs)
+    kept, again = fewest_bytes(nodes, late, [n for n in gradients if isinstance(n, Node)])
+    return _two(joint_module, nodes, late, outputs, gradients, kept, again)
+
+
+def _halves(joint_module, count):
+    """The nodes of a joint graph, those that wait for gradients of results, the results, and the gradients."""
+    late: set[Node] = set()
     nodes = [node for node in joint_module.graph.nodes if node.op != "output"]
     for node in nodes:
         if (node.op == "placeholder" and node.target.startswith("tangents")) or any(
@@ -72,12 +105,15 @@ def default_partition(
         ):
             late.add(node)
     results = list(joint_module.graph.output_node().args[0])
-    outputs, gradients = results[:num_fwd_outputs], results[num_fwd_outputs:]
-    used = {n for node in late for n in node.all_input_nodes} | {n for n in gradients if isinstance(n, Node)}
-    kept = [node for node in nodes if node in used and node not in late and node.op != "get_attr"]
+    return nodes, late, results[:count], results[count:]
+
+
+def _two(joint_module, nodes, late, outputs, gradients, kept, again):
+    """The graphs of both halves, of which the second takes the values that are kept, and makes some calls again."""
     forward = _of(joint_module, [n for n in nodes if n not in late], [], [*outputs, *kept])
     tangents = [n for n in nodes if n in late and n.op == "placeholder"]
-    rest = [n for n in nodes if (n in late and n.op != "placeholder") or n.op == "get_attr"]
+    repeated = set(again)
+    rest = [n for n in nodes if (n in late and n.op != "placeholder") or n.op == "get_attr" or n in repeated]
     return forward, _of(joint_module, rest, [*kept, *tangents], gradients)
 
 

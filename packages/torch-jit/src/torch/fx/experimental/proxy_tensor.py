@@ -14,6 +14,7 @@ import torch
 from torch import _pytree as pytree
 from torch import _seams
 from torch.export._reads import watching
+from torch.fx.experimental import _free_sizes
 from torch.fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from torch.fx.graph_module import GraphModule
 from torch.fx.node import Node
@@ -73,23 +74,22 @@ def make_fx(
     """A function that calls ``f`` with arguments and gives the operators that this ran as a ``GraphModule``.
 
     ``decomposition_table`` says which overloads run as which functions. Arguments are tensors or trees of them; numbers and
-    sizes become those of the example, so ``tracing_mode`` "real" and "fake" are the same and "symbolic" is refused. A tensor
-    that depends on the arguments is not read: RuntimeError.
+    sizes become those of the example, so ``tracing_mode`` "real" and "fake" are the same. With "symbolic" the graph is for other
+    sizes as well: ``f`` runs at several, and numbers that follow sizes are computed from them. A tensor that depends on the
+    arguments is not read: RuntimeError.
 
     >>> square = make_fx(torch.func.grad(lambda x: (x * x).sum()))(torch.ones(2))
     >>> square(torch.tensor([1.0, 3.0]))
     tensor([2., 6.])
     """
-    if tracing_mode == "symbolic":
-        raise NotImplementedError(
-            "make_fx: sizes that stay free (tracing_mode='symbolic') are not part of this stack; trace each size for itself"
-        )
-    if tracing_mode not in ("real", "fake"):
+    if tracing_mode not in ("real", "fake", "symbolic"):
         raise ValueError(f"make_fx: tracing_mode must be 'real', 'fake' or 'symbolic', got {tracing_mode!r}")
     if not callable(f):
         raise TypeError(f"make_fx: f must be callable, not {type(f).__name__}")
 
     def traced(*args: Any) -> GraphModule:
+        if tracing_mode == "symbolic":
+            return _free_sizes.traced(lambda given: _trace(f, given, decomposition_table or {}), args)
         return _trace(f, args, decomposition_table or {})
 
     return traced
@@ -189,6 +189,9 @@ class _Recorder:
 
     def _note(self, tensor, node):
         self._kept.append(tensor)
+        node.meta.setdefault(
+            "val", torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
+        )
         self._nodes[id(tensor)] = self._nodes[_place(tensor)] = node
 
     def _node(self, tensor):

@@ -1,5 +1,6 @@
 """Shapes of every value, found by running the graph once."""
 
+import copy
 from typing import Any, NamedTuple
 
 import torch
@@ -39,7 +40,8 @@ def _extract_tensor_metadata(result: torch.Tensor, include_contiguity=True) -> T
 class ShapeProp(Interpreter):
     """Runs a GraphModule and notes ``meta["tensor_meta"]`` and ``meta["type"]`` of every node.
 
-    Tensors on device ``meta`` as arguments, and a module there, make it cost nothing.
+    Tensors on device ``meta`` as arguments, and a module there, make it cost nothing; with a ``fake_mode`` the module and the
+    arguments become fake tensors.
 
     >>> traced = torch.fx.symbolic_trace(lambda x: torch.relu(x).sum(0))
     >>> _ = ShapeProp(traced).propagate(torch.ones(2, 3))
@@ -48,13 +50,12 @@ class ShapeProp(Interpreter):
     """
 
     def __init__(self, gm, fake_mode=None):
-        if fake_mode is not None:
-            raise NotImplementedError(
-                "ShapeProp(fake_mode=...): there are no fake tensors; give arguments on device 'meta'"
-            )
         super().__init__(gm)
-        self.fake_module = self.fake_mode = None
-        self.real_module = self.module
+        self.fake_mode, self.real_module = fake_mode, self.module
+        self.fake_module = None if fake_mode is None else _faked(gm, fake_mode)
+        if self.fake_module is not None:
+            self.module = self.fake_module
+            self.submodules = dict(self.module.named_modules())
 
     def run_node(self, n: Node):
         """The value of a node, noted."""
@@ -76,4 +77,20 @@ class ShapeProp(Interpreter):
 
     def propagate(self, *args):
         """Run with these arguments and return the result."""
-        return super().run(*args)
+        if self.fake_mode is None:
+            return super().run(*args)
+        with self.fake_mode:
+            return super().run(*[faked(a, self.fake_mode) for a in args])
+
+
+def faked(value: Any, mode: Any) -> Any:
+    """A tensor as one without memory of this mode; what is no tensor, or is of it already, stays."""
+    is_plain = isinstance(value, torch.Tensor) and getattr(value, "fake_mode", None) is not mode
+    return mode.from_tensor(value) if is_plain else value
+
+
+def _faked(module, mode):
+    """A copy of a module whose tensors have no memory."""
+    tensors = [*module.parameters(), *module.buffers()]
+    memo = {id(t): faked(t.detach(), mode).requires_grad_(t.requires_grad) for t in tensors}
+    return copy.deepcopy(module, memo)
