@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import itertools
 import os
 import re
@@ -10,6 +11,7 @@ import sys
 import warnings
 
 import torch
+from torch import _pytree as pytree
 from torch._seams import need
 
 from . import _ir as ir
@@ -97,6 +99,7 @@ class Tree:
 
     def __init__(self, module):
         self.module, self.seen = module, {}
+        self.calls = {}  # what modules were first called with: id -> arguments without their values
         self.object = self._build(module)
 
     def _build(self, module):
@@ -144,6 +147,7 @@ class Tree:
 
     def wrap(self, cls, module=None, memo=None):
         """The tree as a compiled module."""
+        from ._modules import TracedModule
         from ._script.module import RecursiveScriptModule
 
         module, memo = self.module if module is None else module, {} if memo is None else memo
@@ -152,22 +156,74 @@ class Tree:
         if isinstance(module, RecursiveScriptModule):
             return module
         children = {
-            name: None if child is None else self.wrap(RecursiveScriptModule, child, memo)
+            name: None if child is None else self.wrap(TracedModule, child, memo)
             for name, child in module._modules.items()
         }
         made = memo[id(module)] = cls(self.seen[id(module)], children, None, type(module).__name__)
         made.__dict__["_non_persistent_buffers_set"] = set(module._non_persistent_buffers_set)
+        if cls is TracedModule and id(module) in self.calls:
+            made.__dict__["_traced_later"] = functools.partial(_traced_later, module, self.calls[id(module)], made._c)
         return made
 
 
 # --- recording ---
 
 
+def _looks(args):
+    """Arguments without the values of their tensors."""
+    recording = ir._native.Recording(None)
+    try:
+        return pytree.tree_map(
+            lambda x: (_TENSOR, tuple(x.shape), x.dtype, x.device) if isinstance(x, torch.Tensor) else x, args
+        )
+    finally:
+        recording.end()
+
+
+_TENSOR = object()
+
+
+def _example(look):
+    """A tensor that looks so: floats within 0 and 1, and zeros otherwise, which are places of any table."""
+    _, shape, dtype, device = look
+    kind = torch.rand if dtype.is_floating_point else torch.zeros
+    return kind(shape, dtype=dtype, device=device)
+
+
+def _traced_later(module, looks, object):
+    """forward of a module below a traced one, for its object."""
+    buffers = [(b, b.detach().clone()) for b in module.buffers()]
+    state = torch.get_rng_state()
+    recording = ir._native.Recording(None)
+    try:
+        is_look = lambda x: type(x) is tuple and len(x) == 4 and x[0] is _TENSOR
+        args = pytree.tree_map(lambda x: _example(x) if is_look(x) else x, looks, is_leaf=is_look)
+        taken = [i for i, a in enumerate(args) if any(isinstance(x, torch.Tensor) for x in pytree.tree_leaves(a))]
+        names = _argument_names(module.forward, len(args))
+
+        def call(*given):
+            values = dict(zip(taken, given))
+            return module(*(values.get(i, a) for i, a in enumerate(args)))
+
+        tree = Tree(module)
+        tree.object = object
+        with torch.no_grad(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            graph, _ = record(call, [args[i] for i in taken], tree, False, [names[i] for i in taken if i < len(names)])
+    finally:
+        recording.end()
+        torch.set_rng_state(state)
+        with torch.no_grad():
+            for buffer, value in buffers:
+                buffer.copy_(value)
+    return ir.Function(f"{object._type().qualified_name()}.forward", graph)
+
+
 class _Scopes:
     """Follows which module runs, by its hooks."""
 
-    def __init__(self, tracer, module):
-        self.graph, self.stack, self.names = tracer.graph, [], {}
+    def __init__(self, tracer, module, calls):
+        self.graph, self.stack, self.names, self.calls = tracer.graph, [], {}, calls
         for path, each in module.named_modules():
             self.names.setdefault(id(each), "__module" + ("." + path if path else ""))
 
@@ -175,6 +231,8 @@ class _Scopes:
         modules = sys.modules["torch.nn"].modules.module
 
         def enter(module, args):
+            if id(module) in self.names and id(module) not in self.calls:
+                self.calls[id(module)] = _looks(args)
             self.stack.append(self.names.get(id(module), self.stack[-1] if self.stack else ""))
             self.graph.setScope(self.stack[-1])
 
@@ -201,7 +259,7 @@ def record(call, inputs, tree=None, strict=True, names=None, follow=True):
     inputs = copied(tuple(inputs))
     for i, value in enumerate(inputs):
         add_input(tracer, value, names[i] if names and i < len(names) else f"argument_{i + 1}")
-    scopes = _Scopes(tracer, tree.module) if tree is not None and follow else None
+    scopes = _Scopes(tracer, tree.module, tree.calls) if tree is not None and follow else None
     with Watching(tracer):
         recording = ir._native.Recording(tracer)
         try:

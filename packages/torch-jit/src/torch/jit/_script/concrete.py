@@ -103,6 +103,7 @@ def describe(module, memo=None):
 
 def _describe(module, memo):
     if hasattr(module, "_c") and isinstance(getattr(module, "_c", None), ir.Object):
+        module._complete()
         cls = module._c._type()
         return compiler.concrete_of(cls) or Loaded(cls)
     concrete = Concrete(module)

@@ -241,6 +241,9 @@ class RecursiveScriptModule(ScriptModule):
                 found += child._written
         return found
 
+    def _complete(self):
+        """Make methods that are made late: of traced modules."""
+
     # -- the program ------------------------------------------------------------------------------------------------------
 
     @property
