@@ -190,3 +190,75 @@ def test_the_dicts_of_hooks_of_all_modules_are_live():
         module._global_forward_pre_hooks.clear()
     nn.Identity()(1)
     assert seen == ["pre", "forward"]
+
+
+def test_blocks_of_transformer_layers_are_overridden():
+    class Seen(nn.TransformerEncoderLayer):
+        def _sa_block(self, x, attn_mask, key_padding_mask, is_causal=False):
+            out, self.weights = self.self_attn(x, x, x, key_padding_mask, attn_mask=attn_mask, need_weights=True)
+            return self.dropout1(out)
+
+        def _ff_block(self, x):
+            return super()._ff_block(x) * 2
+
+    class Reader(nn.TransformerDecoderLayer):
+        def _mha_block(self, x, mem, attn_mask, key_padding_mask, is_causal=False):
+            return 0 * super()._mha_block(x, mem, attn_mask, key_padding_mask, is_causal)
+
+    torch.manual_seed(0)
+    layer, plain = (
+        Seen(8, 2, 16, dropout=0.0, norm_first=True),
+        nn.TransformerEncoderLayer(8, 2, 16, 0.0, norm_first=True),
+    )
+    plain.load_state_dict(layer.state_dict())
+    x = torch.randn(5, 3, 8)
+    middle = x + plain._sa_block(plain.norm1(x), None, None)
+    expected = middle + 2 * plain.linear2(plain.linear1(plain.norm2(middle)).relu())
+    torch.testing.assert_close(layer(x), expected)
+    assert layer.weights.shape == (3, 5, 5)
+    reader = Reader(8, 2, 16, dropout=0.0)
+    assert torch.equal(reader(x, torch.zeros(4, 3, 8)), reader(x, torch.ones(4, 3, 8)))
+
+
+def test_a_recurrent_layer_with_a_forward_of_its_own_asks_what_layers_ask():
+    class Checked(nn.LSTM):
+        def forward(self, input, hx, order=None):
+            self.check_forward_args(input, hx, None)
+            return super().forward(input, self.permute_hidden(hx, order))
+
+    layer = Checked(3, 4, 2, bidirectional=True, proj_size=2, batch_first=True)
+    x = torch.randn(5, 6, 3)
+    assert layer.get_expected_hidden_size(x, None) == (4, 5, 2) and layer.get_expected_cell_size(x, None) == (4, 5, 4)
+    assert layer.get_expected_hidden_size(x[0], torch.tensor([6, 1])) == (4, 6, 2)
+    h, c, order = torch.randn(4, 5, 2), torch.randn(4, 5, 4), torch.tensor([4, 3, 2, 1, 0])
+    out, _ = layer(x, (h, c), order)
+    assert torch.equal(out, nn.LSTM.forward(layer, x, (h.flip(1), c.flip(1)))[0])
+    with pytest.raises(RuntimeError, match=r"Expected hidden\[1\] size \(4, 5, 4\), got \[4, 5, 2\]"):
+        layer(x, (h, h))
+    with pytest.raises(RuntimeError, match="input must have 3 dimensions, got 2"):
+        layer(x[0], (h, c))
+    with pytest.raises(RuntimeError, match="Expected 3, got 6"):
+        layer(x.mT, (h, c))
+    rnn = nn.GRU(3, 4)
+    rnn.check_forward_args(x, torch.zeros(1, 6, 4), None)
+    assert rnn.permute_hidden(h, None) is h and torch.equal(rnn.permute_hidden(h, order), h.flip(1))
+
+
+def test_a_class_with_a_call_of_its_own_calls_as_modules_do():
+    class Counted(nn.Linear):
+        calls = 0
+
+        def __call__(self, *args, **kwargs):
+            self.calls += 1
+            return self._call_impl(*args, **kwargs)
+
+    layer, seen = Counted(2, 1), []
+    layer.register_forward_hook(lambda module, args, output: seen.append(output.shape))
+    layer(torch.ones(3, 2))
+    assert layer.calls == 1 and seen == [(3, 1)]
+
+
+def test_members_are_gathered_by_a_function():
+    net = nn.Sequential(nn.Linear(1, 2), nn.BatchNorm1d(2))
+    found = list(net._named_members(lambda module: module._buffers.items()))
+    assert [name for name, _ in found] == ["1.running_mean", "1.running_var", "1.num_batches_tracked"]

@@ -272,6 +272,17 @@ def test_iterators_hold_up_under_data_parallel_style_copies():
     assert replica.scale.item() == 0.0
 
 
+def test_gradients_of_copies_for_devices_reach_the_tensors():
+    from torch.nn.parallel.replicate import _broadcast_coalesced_reshape
+
+    w, b = torch.ones(2, requires_grad=True), torch.zeros(1, requires_grad=True)
+    copies = _broadcast_coalesced_reshape([w, b], ["cpu", "cpu"])
+    (copies[0][0] * 2 + copies[1][0] * copies[1][1]).sum().backward()
+    assert w.grad.tolist() == [2.0, 2.0] and b.grad.tolist() == [2.0]
+    apart = _broadcast_coalesced_reshape([w], ["cpu"], detach=True)
+    assert not apart[0][0].requires_grad and apart[0][0].tolist() == [1.0, 1.0]
+
+
 def test_names_that_libraries_import_from_the_modules_file():
     from torch.nn.modules.module import _EXTRA_STATE_KEY_SUFFIX, _IncompatibleKeys
 

@@ -280,6 +280,8 @@ class Module(Tree, Cast, State, Registered):
             name_layer(error, self, args, kwargs)
             raise
 
+    _call_impl = _wrapped_call_impl = __call__  # for classes with a __call__ of their own
+
     def train(self, mode: bool = True) -> Self:
         """Put this module and all below it into training mode (dropout drops, batch norm uses the batch). Returns self.
 

@@ -225,6 +225,46 @@ class RNNBase(Module):
     def _last_state(self, state):
         return state if self.mode == "LSTM" else state[0]
 
+    # What the forward methods of subclasses are written with.
+
+    def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
+        """RuntimeError unless the input, packed where there are ``batch_sizes``, has the dims and the size of the layer."""
+        dims = 3 if batch_sizes is None else 2
+        if input.dim() != dims:
+            raise RuntimeError(f"{type(self).__name__}: input must have {dims} dimensions, got {input.dim()}")
+        if input.shape[-1] != self.input_size:
+            raise RuntimeError(
+                f"{type(self).__name__}: input.size(-1) must be equal to input_size. "
+                f"Expected {self.input_size}, got {input.shape[-1]}"
+            )
+
+    def _expected_size(self, input, batch_sizes, size):
+        if batch_sizes is not None:
+            batch = int(batch_sizes[0])
+        else:
+            batch = input.shape[0 if self.batch_first else 1]
+        return self.num_layers * self._directions, batch, size
+
+    def get_expected_hidden_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
+        """The shape of the first hidden state for an input."""
+        return self._expected_size(input, batch_sizes, self.proj_size or self.hidden_size)
+
+    def check_hidden_size(
+        self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
+        """RuntimeError with this text for a state of another shape."""
+        if tuple(hx.shape) != tuple(expected_hidden_size):
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.shape)))
+
+    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
+        """:meth:`check_input` and the shape of the first state."""
+        self.check_input(input, batch_sizes)
+        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+
+    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
+        """The state with its examples in another order."""
+        return hx if permutation is None else hx.index_select(1, permutation)
+
     def _run(self, x, batch_sizes, first):
         """All layers and directions; ``x`` is (T, N, in) or packed. Returns the outputs and the last states, stacked."""
         if self.mode == "LSTM" and _seams.is_casting():  # sums with a cell of float32 would be float32
@@ -284,6 +324,22 @@ class LSTM(RNNBase):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__("LSTM", *args, **kwargs)
+
+    def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> tuple[int, int, int]:
+        """The shape of the first cell state for an input."""
+        return self._expected_size(input, batch_sizes, self.hidden_size)
+
+    def check_forward_args(self, input: Tensor, hidden: tuple[Tensor, Tensor], batch_sizes: Tensor | None) -> None:
+        """:meth:`check_input` and the shapes of both first states."""
+        self.check_input(input, batch_sizes)
+        hidden_size = self.get_expected_hidden_size(input, batch_sizes)
+        self.check_hidden_size(hidden[0], hidden_size, "Expected hidden[0] size {}, got {}")
+        cell_size = self.get_expected_cell_size(input, batch_sizes)
+        self.check_hidden_size(hidden[1], cell_size, "Expected hidden[1] size {}, got {}")
+
+    def permute_hidden(self, hx: tuple[Tensor, Tensor], permutation: Tensor | None) -> tuple[Tensor, Tensor]:
+        """Both states with their examples in another order."""
+        return hx if permutation is None else (hx[0].index_select(1, permutation), hx[1].index_select(1, permutation))
 
 
 class GRU(RNNBase):

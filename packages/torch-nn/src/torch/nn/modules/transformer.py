@@ -95,15 +95,19 @@ class TransformerEncoderLayer(Module):
     ) -> Tensor:
         x = src
         if self.norm_first:
-            x = x + self._attend(self.norm1(x), src_mask, src_key_padding_mask)
-            return x + self._feed(self.norm2(x))
-        x = self.norm1(x + self._attend(x, src_mask, src_key_padding_mask))
-        return self.norm2(x + self._feed(x))
+            x = x + self._sa_block(self.norm1(x), src_mask, src_key_padding_mask, is_causal=is_causal)
+            return x + self._ff_block(self.norm2(x))
+        x = self.norm1(x + self._sa_block(x, src_mask, src_key_padding_mask, is_causal=is_causal))
+        return self.norm2(x + self._ff_block(x))
 
-    def _attend(self, x, mask, padding):
-        return self.dropout1(self.self_attn(x, x, x, padding, need_weights=False, attn_mask=mask)[0])
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        """Self-attention, which classes of one's own override; ``is_causal`` is told by the mask."""
+        return self.dropout1(self.self_attn(x, x, x, key_padding_mask, need_weights=False, attn_mask=attn_mask)[0])
 
-    def _feed(self, x):
+    def _ff_block(self, x: Tensor) -> Tensor:
+        """The two linear layers."""
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
@@ -153,20 +157,33 @@ class TransformerDecoderLayer(Module):
     ) -> Tensor:
         x = tgt
         if self.norm_first:
-            x = x + self._attend(self.norm1(x), tgt_mask, tgt_key_padding_mask)
-            x = x + self._look(self.norm2(x), memory, memory_mask, memory_key_padding_mask)
-            return x + self._feed(self.norm3(x))
-        x = self.norm1(x + self._attend(x, tgt_mask, tgt_key_padding_mask))
-        x = self.norm2(x + self._look(x, memory, memory_mask, memory_key_padding_mask))
-        return self.norm3(x + self._feed(x))
+            x = x + self._sa_block(self.norm1(x), tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+            x = x + self._mha_block(self.norm2(x), memory, memory_mask, memory_key_padding_mask, memory_is_causal)
+            return x + self._ff_block(self.norm3(x))
+        x = self.norm1(x + self._sa_block(x, tgt_mask, tgt_key_padding_mask, tgt_is_causal))
+        x = self.norm2(x + self._mha_block(x, memory, memory_mask, memory_key_padding_mask, memory_is_causal))
+        return self.norm3(x + self._ff_block(x))
 
-    def _attend(self, x, mask, padding):
-        return self.dropout1(self.self_attn(x, x, x, padding, need_weights=False, attn_mask=mask)[0])
+    def _sa_block(
+        self, x: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
+        """Self-attention, which classes of one's own override; ``is_causal`` is told by the mask."""
+        return self.dropout1(self.self_attn(x, x, x, key_padding_mask, need_weights=False, attn_mask=attn_mask)[0])
 
-    def _look(self, x, memory, mask, padding):
-        return self.dropout2(self.multihead_attn(x, memory, memory, padding, need_weights=False, attn_mask=mask)[0])
+    def _mha_block(
+        self,
+        x: Tensor,
+        mem: Tensor,
+        attn_mask: Tensor | None,
+        key_padding_mask: Tensor | None,
+        is_causal: bool = False,
+    ) -> Tensor:
+        """Attention to the memory."""
+        attended = self.multihead_attn(x, mem, mem, key_padding_mask, need_weights=False, attn_mask=attn_mask)[0]
+        return self.dropout2(attended)
 
-    def _feed(self, x):
+    def _ff_block(self, x: Tensor) -> Tensor:
+        """The two linear layers."""
         return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 

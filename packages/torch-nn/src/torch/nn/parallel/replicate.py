@@ -22,13 +22,26 @@ def replicate(network: Any, devices: Sequence[torch.device | str | int], detach:
     return [_copy_to(torch.device(device), network, detach) for device in devices]
 
 
+def _broadcast_coalesced_reshape(tensors, devices, detach=False):
+    """For each device a list of copies of the tensors, through which gradients reach them unless ``detach`` is set.
+
+    >>> [[copy.tolist() for copy in copies] for copies in _broadcast_coalesced_reshape([torch.ones(2)], ["cpu", "cpu"])]
+    [[[1.0, 1.0]], [[1.0, 1.0]]]
+    """
+    return [[_on(torch.device(device), tensor, detach) for tensor in tensors] for device in devices]
+
+
+def _on(device, tensor, detach):
+    source = tensor.detach() if detach else tensor
+    return source.view_as(source) if tensor.device == device else source.to(device)
+
+
 def _copy_to(device, network, detach):
     moved = {}
 
     def move(tensor):
         if tensor is not None and id(tensor) not in moved:
-            source = tensor.detach() if detach else tensor
-            moved[id(tensor)] = source.view_as(source) if tensor.device == device else source.to(device)
+            moved[id(tensor)] = _on(device, tensor, detach)
         return None if tensor is None else moved[id(tensor)]
 
     replicas = {module: module._replicate_for_data_parallel() for module in network.modules()}

@@ -70,9 +70,13 @@ class LRScheduler:
                 )
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
-        self._step_count = 0
         self._get_lr_called_within_step = False
-        optimizer._stepped = False
+        self._initial_step()
+
+    def _initial_step(self):
+        """Counts from the beginning, and sets the first rates: also for schedules that do without ``super().__init__``."""
+        self._step_count = 0
+        self.optimizer._stepped = False
         self.step()
 
     def state_dict(self) -> dict[str, Any]:
