@@ -1,11 +1,14 @@
 """torch.nn.attention: choice of kernel, causal biases, scores as functions, joined sequences."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, bias, flex_attention, sdpa_kernel, varlen
+from torch.nn.functional import _tiled
+from torch.nn.functional._ops import ops
 
 
 def qkv(length=4, size=6, heads=2):
@@ -164,3 +167,60 @@ def test_dims_of_queries_keys_and_masks_are_compared_at_once():
     layer = torch.nn.MultiheadAttention(8, 2)
     with pytest.raises(AssertionError, match="key with 2 dims"):
         layer(one, batch, batch)
+
+
+ATTENDS = {
+    "all": {},
+    "causal": {"is_causal": True},
+    "a mask of its own for each example": {"attn_mask": torch.arange(2 * 70 * 90).view(2, 1, 70, 90) % 7 > 1},
+    "rows that see nothing": {"attn_mask": (torch.arange(70 * 90).view(70, 90) % 3 > 0) & (torch.arange(70).view(70, 1) > 9)},
+    "numbers for all rows": {"attn_mask": torch.arange(90.0, dtype=torch.float64).sin().view(1, 90)},
+    "fewer heads of keys": {"enable_gqa": True},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ATTENDS)
+@pytest.mark.parametrize("at_once", [1, 3000, 50000])
+def test_attention_by_tiles_is_attention(kind, at_once, monkeypatch):
+    torch.manual_seed(0)
+    heads = 3 if "heads" in kind else 6
+    sizes = (2, 6, 70, 8), (2, heads, 90, 8), (2, heads, 90, 5)
+    given = [torch.randn(*size, dtype=torch.float64, requires_grad=True) for size in sizes]
+    results = []
+    for limit in (10**9, at_once):
+        monkeypatch.setattr(_tiled, "_AT_ONCE", limit)
+        out = F.scaled_dot_product_attention(*given, **ATTENDS[kind])
+        assert (type(out.grad_fn).__name__ == "TiledBackward") == (limit == at_once)
+        results.append((out, *torch.autograd.grad(out.cos().sum(), given)))
+    for whole, tiled in zip(*results, strict=True):
+        torch.testing.assert_close(tiled, whole, rtol=1e-12, atol=1e-12)
+
+
+def test_attention_by_tiles_differentiates_twice_and_under_transforms(monkeypatch):
+    monkeypatch.setattr(_tiled, "_AT_ONCE", 500)
+    torch.manual_seed(0)
+    given = [torch.randn(2, 36, 3, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+    causal = partial(F.scaled_dot_product_attention, is_causal=True)
+    assert torch.autograd.gradcheck(causal, given, fast_mode=True)
+    assert torch.autograd.gradgradcheck(F.scaled_dot_product_attention, given, fast_mode=True)
+    plain = [x.detach() for x in given]
+    batches = [torch.stack([x, 2 * x]) for x in plain]
+    torch.testing.assert_close(torch.vmap(causal)(*batches)[1], causal(*(2 * x for x in plain)))
+    _, tangent = torch.func.jvp(causal, tuple(plain), tuple(x.cos() for x in plain))
+    step = 1e-6
+    moved = [causal(*(x + s * x.cos() for x in plain)) for s in (step, -step)]
+    torch.testing.assert_close(tangent, (moved[0] - moved[1]) / (2 * step), rtol=1e-6, atol=1e-8)
+
+
+def test_attention_never_holds_more_scores_than_a_tile(monkeypatch):
+    biggest = 0
+
+    def softmax(x, dim, plain=ops.softmax):
+        nonlocal biggest
+        biggest = max(biggest, x.numel())
+        return plain(x, dim)
+
+    monkeypatch.setattr(ops, "softmax", softmax)
+    q = torch.randn(2, 4, 1024, 8, requires_grad=True)
+    F.scaled_dot_product_attention(q, q, q).sum().backward()
+    assert 0 < biggest <= 1 << 20

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import torch
 from torch import _seams
 from torch._seams import in_lower_precision
 
+from . import _tiled
 from ._ops import ops
 from .dropout import dropout
 
@@ -74,6 +76,14 @@ def scaled_dot_product_attention(
     dtype = query.dtype
     if dtype in (torch.float16, torch.bfloat16):  # scores need more digits than the result
         query, key, value = query.float(), key.float(), value.float()
+    if dropout_p == 0 and _tiled.pays(query, key, value, attn_mask):
+        whole = partial(_whole, attn_mask=attn_mask, dropout_p=0.0, is_causal=is_causal, scale=scale)
+        return _tiled.Tiled.apply(whole, attn_mask, is_causal, scale, query, key, value).to(dtype)
+    return _whole(query, key, value, attn_mask, dropout_p, is_causal, scale).to(dtype)
+
+
+def _whole(query, key, value, attn_mask, dropout_p, is_causal, scale):
+    """Attention with all scores at once."""
     scores = torch.matmul(query * scale, key.transpose(-2, -1))
     if is_causal:
         length, size = scores.shape[-2:]
@@ -87,7 +97,7 @@ def scaled_dot_product_attention(
         weights = ops._safe_softmax(scores + attn_mask, -1)
     if dropout_p > 0:
         weights = ops.dropout(weights, dropout_p, True)
-    return torch.matmul(weights, value).to(dtype)
+    return torch.matmul(weights, value)
 
 
 def _additive(mask, like, name):
