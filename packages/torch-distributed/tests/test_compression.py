@@ -18,6 +18,7 @@ from torch.distributed.algorithms.ddp_comm_hooks.powerSGD_hook import (
 from torch.distributed.algorithms.ddp_comm_hooks.quantization_hooks import quantization_pertensor_hook
 from torch.distributed.algorithms.join import Join
 from torch.distributed.algorithms.model_averaging.averagers import PeriodicModelAverager
+from torch.distributed.algorithms.model_averaging.hierarchical_model_averager import HierarchicalModelAverager
 from torch.distributed.optim import PostLocalSGDOptimizer, ZeroRedundancyOptimizer
 from torch.nn.parallel import DistributedDataParallel
 
@@ -188,6 +189,21 @@ def test_local_steps_are_averaged_after_each_period(ranks):
     ranks(4, work)
 
 
+def test_small_groups_are_averaged_more_often_than_large_ones(ranks):
+    def work(rank):
+        averager = HierarchicalModelAverager({2: 2, 4: 4}, warmup_steps=1)
+        found = []
+        for _ in range(6):
+            p = nn.Parameter(torch.tensor([float(rank)]))
+            p.grad = torch.ones(1)
+            averager.average_parameters([p])
+            found.append(p.item())
+        pair = [0.5, 0.5, 2.5, 2.5][rank]
+        assert found == [rank, rank, pair, rank, 1.5, rank]  # step 0 is of the warm-up
+
+    ranks(4, work)
+
+
 def test_a_sharded_optimizer_goes_on_on_a_rank_without_data(ranks):
     def work(rank):
         model = DistributedDataParallel(net())
@@ -236,5 +252,15 @@ def test_settings_that_make_no_sense_are_refused():
             PeriodicModelAverager(0)
         with pytest.raises(ValueError, match="``warmup_steps`` must be a non-negative"):
             PeriodicModelAverager(1, -1)
+        with pytest.raises(ValueError, match="``period_group_size_dict`` must not be empty"):
+            HierarchicalModelAverager()
+        with pytest.raises(ValueError, match=r"periods must be positive and rise, got \[4, 2\]"):
+            HierarchicalModelAverager({4: 1, 2: 2})
+        with pytest.raises(ValueError, match=r"sizes of groups must be positive and rise, got \[2, 2\]"):
+            HierarchicalModelAverager({2: 2, 4: 2})
+        with pytest.raises(ValueError, match="the last group has 8 ranks, and must be the process group of 1"):
+            HierarchicalModelAverager({2: 8})
+        with pytest.raises(ValueError, match="``warmup_steps`` must be a non-negative"):
+            HierarchicalModelAverager({2: 1}, -1)
     finally:
         dist.destroy_process_group()
