@@ -262,3 +262,40 @@ def test_members_are_gathered_by_a_function():
     net = nn.Sequential(nn.Linear(1, 2), nn.BatchNorm1d(2))
     found = list(net._named_members(lambda module: module._buffers.items()))
     assert [name for name, _ in found] == ["1.running_mean", "1.running_var", "1.num_batches_tracked"]
+
+
+def test_small_parts_of_layers_are_called_by_subclasses():
+    class Scaled(nn.Embedding):
+        def reset_parameters(self):
+            nn.init.ones_(self.weight)
+            self._fill_padding_idx_with_zero()
+
+    assert Scaled(3, 2, padding_idx=-1).weight.tolist() == [[1, 1], [1, 1], [0, 0]]
+    layers = nn.ModuleList([nn.ReLU(), nn.Tanh()])
+    assert layers._get_abs_string_index(-1) == "1"
+    assert nn.Sequential(*layers)._get_item_by_idx(iter("ab"), -2) == "a"
+    softmax, x = nn.AdaptiveLogSoftmaxWithLoss(4, 10, [3]), torch.randn(2, 4)
+    assert torch.equal(softmax._get_full_log_prob(x, softmax.head(x)), softmax.log_prob(x))
+    net = nn.Transformer(4, 2, 1, 1, 8)
+    nn.init.zeros_(net.encoder.layers[0].linear1.weight)
+    net._reset_parameters()
+    assert net.encoder.layers[0].linear1.weight.abs().sum() > 0
+
+
+def test_steps_of_data_parallel_are_overridden():
+    class Noted(nn.DataParallel):
+        def scatter(self, inputs, kwargs, device_ids):
+            pieces = inputs[0].chunk(len(device_ids))
+            return [(piece,) for piece in pieces], [kwargs] * len(pieces)
+
+        def gather(self, outputs, output_device):
+            return outputs
+
+        def parallel_apply(self, replicas, inputs, kwargs):
+            return [replica(*given) for replica, given in zip(replicas, inputs, strict=True)]
+
+    net = Noted(nn.Linear(2, 1), device_ids=[])
+    net.device_ids = ["cpu", "cpu"]  # in place of two GPUs
+    x = torch.randn(4, 2)
+    first, second = net(x)
+    assert torch.equal(torch.cat([first, second]), net.module(x))

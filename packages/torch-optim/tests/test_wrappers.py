@@ -211,3 +211,39 @@ def test_hooks_for_all_optimisers_run_for_them_too(kind):
     with optim.optimizer.register_optimizer_step_pre_hook(lambda o, args, kwargs: seen.append(type(o))):
         optimizer.step()
     assert kind in seen
+
+
+def test_subclasses_of_lbfgs_move_along_directions_of_their_own():
+    class Steepest(optim.LBFGS):
+        def step(self, closure):
+            loss, start = closure(), self._clone_param()
+            assert self._numel() == 3 and self._gather_flat_grad().tolist() == [2.0, 4.0, 6.0]
+            self._add_grad(-0.5, self._gather_flat_grad())
+            assert self._gather_flat_grad().shape == (3,)
+            self.far = [p.tolist() for p in self._params]
+            self._set_param(start)
+            return loss
+
+    a, b = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    optimizer = Steepest([a, b])
+
+    def closure():
+        loss = (a * a).sum() + b * b
+        loss.backward()
+        return loss
+
+    assert optimizer.step(closure).item() == 14 and optimizer.far == [[0.0, 0.0], 0.0] and a.tolist() == [1.0, 2.0]
+
+
+def test_a_plateau_calls_the_reduction_of_its_class():
+    class Restarting(optim.lr_scheduler.ReduceLROnPlateau):
+        def _reduce_lr(self, epoch):
+            super()._reduce_lr(epoch)
+            seen.append(epoch)
+
+    seen = []
+    optimizer = optim.SGD([torch.zeros(1)], lr=1.0)
+    schedule = Restarting(optimizer, patience=0)
+    for value in (3.0, 3.0, 2.0, 2.0):
+        schedule.step(value)
+    assert seen == [2, 4] and optimizer.param_groups[0]["lr"] == pytest.approx(0.01)

@@ -72,27 +72,37 @@ class LBFGS(Optimizer):
         self._fill_in_options()
         self._params = self.param_groups[0]["params"]
 
-    def _gradient(self):
+    def _gather_flat_grad(self):
         """All gradients as one vector."""
         return torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params])
 
-    def _move(self, t, d):
+    def _numel(self):
+        """How many numbers all parameters have."""
+        return sum(p.numel() for p in self._params)
+
+    @torch.no_grad()
+    def _add_grad(self, step_size, direction):
         """``x <- x + t d``."""
-        at = 0
-        for p in self._params:
-            n = p.numel()
-            p.add_(d[at : at + n].view_as(p), alpha=t)
-            at += n
+        for p, part in zip(self._params, direction.split([p.numel() for p in self._params])):
+            p.add_(part.view_as(p), alpha=step_size)
+
+    def _clone_param(self):
+        """Copies of the parameters, which :meth:`_set_param` takes back."""
+        return [p.detach().clone() for p in self._params]
+
+    @torch.no_grad()
+    def _set_param(self, params_data):
+        for p, data in zip(self._params, params_data, strict=True):
+            p.copy_(data)
 
     def _along(self, evaluate, d):
         """Loss and gradient as a function of how far to go along ``d``; the parameters stay where they are."""
-        x = [p.clone() for p in self._params]
+        x = self._clone_param()
 
         def along(t):
-            self._move(t, d)
+            self._add_grad(t, d)
             _, loss, g = evaluate()
-            for p, start in zip(self._params, x):
-                p.copy_(start)
+            self._set_param(x)
             return loss, g
 
         return along
@@ -123,7 +133,7 @@ class LBFGS(Optimizer):
         def evaluate():
             with torch.enable_grad():
                 loss = closure()
-            return loss, float(loss), self._gradient()
+            return loss, float(loss), self._gather_flat_grad()
 
         first_loss, loss, g = evaluate()
         evals = 1
@@ -156,9 +166,9 @@ class LBFGS(Optimizer):
             if group["line_search_fn"] == "strong_wolfe":
                 most = min(25, group["max_eval"] - evals)
                 loss, g, t, used = _line_search(self._along(evaluate, d), t, d, loss, g, slope, most)
-                self._move(t, d)
+                self._add_grad(t, d)
             else:
-                self._move(t, d)
+                self._add_grad(t, d)
                 if iteration != group["max_iter"]:  # the last gradient would not be used
                     _, loss, g = evaluate()
                     used = 1

@@ -129,7 +129,11 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         >>> layer.log_prob(torch.randn(4, 8)).exp().sum(dim=1).allclose(torch.ones(4))
         True
         """
-        head = F.log_softmax(self.head(input), 1)
+        return self._get_full_log_prob(input, self.head(input))
+
+    def _get_full_log_prob(self, input: Tensor, head_output: Tensor) -> Tensor:
+        """:meth:`log_prob` with what the head makes of the input."""
+        head = F.log_softmax(head_output, 1)
         parts = [head[:, : self.shortlist_size]]
         for i, cluster in enumerate(self.tail):
             parts.append(F.log_softmax(cluster(input), 1) + head[:, self.shortlist_size + i].unsqueeze(1))

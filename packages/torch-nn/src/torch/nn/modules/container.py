@@ -50,8 +50,13 @@ def _index(owner, index, size):
 class _Numbered(Module):
     """Modules under the names '0', '1', ...: what Sequential and ModuleList have in common."""
 
-    def _key(self, index):
+    def _get_abs_string_index(self, index):
+        """The name of the entry at an index, which may be negative."""
         return list(self._modules)[_index(self, index, len(self._modules))]
+
+    def _get_item_by_idx(self, iterator, idx):
+        """The item at an index, which may be negative, of what is gone through."""
+        return list(iterator)[_index(self, idx, len(self))]
 
     def _renumber(self, modules):
         self._modules.clear()
@@ -67,13 +72,13 @@ class _Numbered(Module):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self._slice(list(self._modules.items())[index])
-        return self._modules[self._key(index)]
+        return self._modules[self._get_abs_string_index(index)]
 
     def __setitem__(self, index: Any, module: Module) -> None:
-        setattr(self, self._key(index), module)
+        setattr(self, self._get_abs_string_index(index), module)
 
     def __delitem__(self, index: Any) -> None:
-        keys = list(self._modules)[index] if isinstance(index, slice) else [self._key(index)]
+        keys = list(self._modules)[index] if isinstance(index, slice) else [self._get_abs_string_index(index)]
         for key in keys:
             del self._modules[key]
         self._renumber(list(self._modules.values()))
@@ -154,7 +159,7 @@ class Sequential(_Numbered):
     def __delitem__(self, index: Any) -> None:
         names = list(self._modules)
         numbered = names == [str(i) for i in range(len(names))]
-        for name in names[index] if isinstance(index, slice) else [self._key(index)]:
+        for name in names[index] if isinstance(index, slice) else [self._get_abs_string_index(index)]:
             del self._modules[name]
         if numbered:
             self._renumber(list(self._modules.values()))

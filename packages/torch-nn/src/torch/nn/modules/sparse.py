@@ -43,6 +43,9 @@ class _Table(Module):
     def reset_parameters(self) -> None:
         """Draw all vectors anew from the standard normal distribution; the padding vector is zero."""
         init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self) -> None:
         if self.padding_idx is not None:
             with torch.no_grad():
                 self.weight[self.padding_idx].fill_(0)

@@ -63,25 +63,39 @@ class DataParallel(Module):
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         if not self.device_ids:
             return self.module(*inputs, **kwargs)
-        return _run(self.module, inputs, kwargs, self.device_ids, self.output_device, self.dim)
+        for tensor in [*self.module.parameters(), *self.module.buffers()]:
+            if tensor.device != torch.device(self.device_ids[0]):
+                raise RuntimeError(
+                    f"module must have its parameters and buffers on device {self.device_ids[0]} (device_ids[0]) but found "
+                    f"one of them on device: {tensor.device}"
+                )
+        parts, named = self.scatter(inputs, kwargs, self.device_ids)
+        if not parts:
+            parts, named = ((),), ({},)
+        if len(self.device_ids) == 1:
+            return self.module(*parts[0], **named[0])
+        if len(parts) == 1:  # a batch that is too small to be cut
+            return self.gather([self.module(*parts[0], **named[0])], self.output_device)
+        replicas = self.replicate(self.module, self.device_ids[: len(parts)])
+        return self.gather(self.parallel_apply(replicas, parts, named), self.output_device)
 
+    # The steps, which classes of one's own override.
 
-def _run(module, inputs, kwargs, devices, output_device, dim):
-    for tensor in [*module.parameters(), *module.buffers()]:
-        if tensor.device != torch.device(devices[0]):
-            raise RuntimeError(
-                f"module must have its parameters and buffers on device {devices[0]} (device_ids[0]) but found one of "
-                f"them on device: {tensor.device}"
-            )
-    inputs, kwargs = scatter_kwargs(inputs, kwargs, devices, dim)
-    if not inputs:
-        inputs, kwargs = ((),), ({},)
-    if len(devices) == 1:
-        return module(*inputs[0], **kwargs[0])
-    if len(inputs) == 1:  # a batch that is too small to be cut
-        return gather([module(*inputs[0], **kwargs[0])], output_device, dim)
-    replicas = replicate(module, devices[: len(inputs)], detach=not torch.is_grad_enabled())
-    return gather(parallel_apply(replicas, inputs, kwargs, devices), output_device, dim)
+    def scatter(self, inputs: Any, kwargs: Any, device_ids: Any) -> Any:
+        """The pieces of the arguments for each device."""
+        return scatter_kwargs(inputs, kwargs, device_ids, self.dim)
+
+    def replicate(self, module: Module, device_ids: Any) -> Any:
+        """The module on each device."""
+        return replicate(module, device_ids, detach=not torch.is_grad_enabled())
+
+    def parallel_apply(self, replicas: Any, inputs: Any, kwargs: Any) -> Any:
+        """The outputs of the copies."""
+        return parallel_apply(replicas, inputs, kwargs, self.device_ids[: len(replicas)])
+
+    def gather(self, outputs: Any, output_device: Any) -> Any:
+        """The outputs as one."""
+        return gather(outputs, output_device, self.dim)
 
 
 def data_parallel(
@@ -98,8 +112,4 @@ def data_parallel(
     tensor([0., 2.])
     """
     inputs = () if inputs is None else inputs if isinstance(inputs, tuple) else (inputs,)
-    devices = _devices(device_ids)
-    if not devices:
-        return module(*inputs, **(module_kwargs or {}))
-    output_device = devices[0] if output_device is None else output_device
-    return _run(module, inputs, module_kwargs or {}, devices, output_device, dim)
+    return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))

@@ -115,19 +115,20 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self._reduce()
+            self._reduce_lr(self.last_epoch)
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
         self._last_lr = [float(lr) if isinstance(lr, torch.Tensor) else lr for lr in self._rates()]
 
-    def _reduce(self):
+    def _reduce_lr(self, epoch):
+        """Lowers the rates; classes of one's own override it."""
         rates = []
         for i, (old, least) in enumerate(zip(self._rates(), self.min_lrs)):
             old = float(old)
             new = max(old * self.factor, least)
             if old - new > self.eps:
                 if self.verbose:
-                    print(f"Epoch {self.last_epoch:5d}: reducing learning rate of group {i} to {new:.4e}.")
+                    print(f"Epoch {epoch:5d}: reducing learning rate of group {i} to {new:.4e}.")
                 rates.append(new)
             else:
                 rates.append(old)
