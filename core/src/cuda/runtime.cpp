@@ -75,6 +75,16 @@ void check_device(int device) {
   TORCH_CHECK(device >= 0 && device < count, "CUDA error: invalid device ordinal: there is no cuda:", device,
               "; there ", count == 1 ? "is only cuda:0" : message("are cuda:0 to cuda:", count - 1));
 }
+size_t shared_bytes_of_block(int device) {
+  check_device(device);
+  static auto& known = *new std::vector<size_t>(size_t(device_count()));
+  if (!known[size_t(device)]) {
+    cudaDeviceProp p;
+    check(cudaGetDeviceProperties(&p, device), "asking for properties");
+    known[size_t(device)] = p.sharedMemPerBlockOptin;
+  }
+  return known[size_t(device)];
+}
 int current_device() {
   TORCH_CHECK(device_count() > 0, "CUDA cannot be used: ", why_unavailable());
   int device = 0;

@@ -3,8 +3,12 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <cmath>
+
 #include "cuda/attention.h"
 #include "cuda/cells.h"
+#include "cuda/limits.h"
+#include "cuda/norms.h"
 #include "cuda/runtime.h"
 #include "cuda/steps.h"
 #include "iterate/dense.h"
@@ -106,6 +110,20 @@ void fused_adam(const Tensors& params, const Tensors& grads, const Tensors& aver
   step_adam(lists, counts, counted, {lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled},
             unscaling_of(op, params[0], grad_scale, found_inf));
   written(lists, grad_scale.has_value());
+}
+
+// --- norms ---
+
+Tensor norms(const Tensors& tensors, double order) {
+  const char* const op = "norms";
+  TORCH_CHECK(!tensors.empty() && (order == 1 || order == 2 || order == HUGE_VAL), op,
+              ": expected tensors and the order 1, 2 or inf, got ", tensors.size(), " tensors and the order ", order);
+  for (const Tensor& t : tensors)
+    TORCH_CHECK(t.has_memory() && is_computed(t.dtype()) && is_dense(t) && t.dtype() == tensors[0].dtype() &&
+                    t.device() == tensors[0].device() && t.device().type == torch::DeviceType::CUDA,
+                op, ": tensors must be dense, floating point, of one dtype and on one CUDA device, got ", t, " on ",
+                t.device(), " beside ", tensors[0], " on ", tensors[0].device());
+  return norms_of(tensors, order == 1 ? NormOrder::One : order == 2 ? NormOrder::Two : NormOrder::Infinite);
 }
 
 // --- attention ---
@@ -263,18 +281,12 @@ py::tuple gru_cell_backward(const Tensor& grad, const Tensor& acted, const Tenso
 void add_fused(py::module_& m) {
   m.def("fused_sgd", fused_sgd);
   m.def("fused_adam", fused_adam);
+  m.def("norms", norms);
   // Whether a device has kernels for attention with heads of this width.
   m.def("has_attention", [](int device, DType dtype, int64_t widest) {
     if (dtype != DType::Float32 && dtype != DType::Float16 && dtype != DType::BFloat16) return false;
     if (widest < 1 || widest > kWidestHead) return false;
-    check_device(device);
-    static auto& shared = *new std::vector<size_t>(size_t(device_count()));  // under the GIL
-    if (!shared[size_t(device)]) {
-      cudaDeviceProp p;
-      check(cudaGetDeviceProperties(&p, device), "asking for properties");
-      shared[size_t(device)] = p.sharedMemPerBlockOptin;
-    }
-    return attention_shared_bytes(dtype, widest) <= shared[size_t(device)];
+    return attention_shared_bytes(dtype, widest) <= shared_bytes_of_block(device);
   });
   m.def("attention", attention);
   m.def("attention_backward", attention_backward);

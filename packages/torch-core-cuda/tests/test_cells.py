@@ -80,3 +80,78 @@ def test_what_does_not_fit_is_told():
         torch.ops.torch_cuda.lstm_cell(x, x[:, :9], c)
     with pytest.raises(RuntimeError, match=r"gates of the input must be torch.float32 of shape \(2, 9\)"):
         torch.ops.torch_cuda.gru_cell(x, x[:, :9], c)
+
+
+LAYERS = [(nn.LSTM, {}), (nn.GRU, {}), (nn.RNN, {}), (nn.RNN, {"nonlinearity": "relu"})]
+
+
+@pytest.mark.parametrize("dtype, near", [(torch.float64, 1e-12), (torch.float32, 2e-5), (torch.bfloat16, 6e-2)])
+@pytest.mark.parametrize("more", [{}, {"bidirectional": True, "bias": False}, {"batch_first": True}])
+@pytest.mark.parametrize("kind, form", LAYERS)
+def test_a_sequence_and_its_gradients_are_those_of_the_cpu(kind, form, more, dtype, near):
+    _native.configure(order=3, lazy=True)
+    torch.manual_seed(0)
+    here, there = kind(3, 5, **form, **more).double(), kind(3, 5, **form, **more).to("cuda", dtype)
+    there.load_state_dict({k: v.to(dtype) for k, v in here.state_dict().items()})
+    x, first = numbers((6, 7, 3)), numbers((2 if "bidirectional" in more else 1, 6 if "batch_first" in more else 7, 5))
+    first = (first, first * 0.5) if kind is nn.LSTM else (first,)
+    found = []
+    for layer, where in ((here, {}), (there, {"device": "cuda", "dtype": dtype})):
+        given = [t.detach().to(**where).requires_grad_() if where else t.clone().requires_grad_() for t in (x, *first)]
+        output, state = layer(given[0], tuple(given[1:]) if kind is nn.LSTM else given[1])
+        states = state if isinstance(state, tuple) else (state,)
+        total = output.square().sum() + sum((s * (i + 2)).sum() for i, s in enumerate(states))
+        found.append([output, *states, *torch.autograd.grad(total, [*given, *layer.parameters()])])
+    for a, b in zip(*found, strict=True):
+        assert b.dtype == dtype and b.shape == a.shape
+        assert (b.detach().cpu().double() - a).abs().max() <= near * max(1.0, a.abs().max().item())
+
+
+@pytest.mark.parametrize("kind, form", LAYERS)
+def test_a_sequence_is_one_launch_beside_the_products_of_the_input(kind, form):
+    layer = kind(4, 6, **form).cuda()
+
+    def launches(steps):
+        x = torch.ones(steps, 5, 4, device="cuda")
+        with torch.no_grad():
+            layer(x)
+            before = _native.counts()["launches"]
+            layer(x)
+        return _native.counts()["launches"] - before
+
+    assert launches(3) == launches(30)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("kind, gates", [("LSTM", 4), ("GRU", 3), ("RNN_TANH", 1), ("RNN_RELU", 1)])
+def test_derivatives_of_sequences_to_the_second_order(kind, gates, reverse):
+    def operator(x, h, w, b, *cell):
+        out, last, *_ = torch.ops.torch_cuda.recurrence(x, h, *(cell or (None,)), w, b, kind, reverse)
+        return (out, last) if cell else out
+
+    shapes = [(3, 2, gates * 2), (2, 2), (gates * 2, 2), (gates * 2,), *([(2, 2)] if kind == "LSTM" else [])]
+    given = [numbers(s, seed=i).cuda().requires_grad_() for i, s in enumerate(shapes)]
+    assert autograd.gradcheck(operator, given)
+    assert autograd.gradgradcheck(operator, given)
+
+
+def test_layers_whose_weights_have_no_room_go_step_by_step():
+    torch.manual_seed(0)
+    layer, x = nn.GRU(2, 200), numbers((2, 1, 2), torch.float32)
+    assert not _native.has_recurrence(0, torch.float32, "GRU", 200) and _native.has_recurrence(
+        0, torch.float32, "GRU", 64
+    )
+    expected, _ = layer(x)
+    found, _ = layer.cuda()(x.cuda())
+    assert torch.allclose(found.cpu(), expected, atol=1e-5)
+
+
+def test_a_sequence_says_what_does_not_fit():
+    x, h, w, b = (torch.ones(s, device="cuda") for s in ((3, 2, 9), (2, 3), (9, 3), (9,)))
+    recurrence = torch.ops.torch_cuda.recurrence
+    with pytest.raises(RuntimeError, match=r"the weight must be torch.float32 of shape \(9, 3\)"):
+        recurrence(x, h, None, w.t().contiguous(), b, "GRU", False)
+    with pytest.raises(RuntimeError, match="expected LSTM, GRU, RNN_TANH or RNN_RELU, got ELMAN"):
+        recurrence(x, h, None, w, b, "ELMAN", False)
+    with pytest.raises(RuntimeError, match="LSTM, and nothing else, has a cell"):
+        recurrence(x, h, h, w, b, "GRU", False)

@@ -166,3 +166,62 @@ print({t.tolist()[0] for t in x}, torch.cuda.current_device())
         "devices=2,guard,order=3,lazy",
     )
     assert said.startswith("{6.0} 0")
+
+
+@pytest.mark.parametrize("ord", [1, 2, float("inf"), 2.0, 3])
+@pytest.mark.parametrize("dtype, near", [(torch.float32, 1e-6), (torch.float64, 1e-13), (torch.float16, 1e-3)])
+def test_norms_of_a_list_are_those_of_its_tensors(dtype, near, ord):
+    _native.configure(order=5, lazy=True)
+    many = [t * 0.01 for t in tensors(dtype, 1) if t.is_contiguous()]
+    many.append(torch.rand(70_001, device="cuda").to(dtype) * 0.01)
+    if ord == float("inf"):
+        with pytest.raises(RuntimeError, match="inf norm on an empty tensor"):
+            torch._foreach_norm(many, ord)
+        many = [t for t in many if t.numel()]
+    gaps = torch.rand(4, 6, device="cuda").to(dtype)[:, ::2]
+    for given in (many, [*many, gaps]):  # a list with gaps goes one by one
+        before = _native.counts()["launches"]
+        found = torch._foreach_norm(given, ord)
+        assert (_native.counts()["launches"] - before <= 2) == (given is many and ord != 3)
+        for a, t in zip(found, given, strict=True):
+            wanted = torch.linalg.vector_norm(t.cpu().double(), ord).item()
+            assert a.dtype == dtype and a.shape == () and a.is_cuda
+            assert abs(a.item() - wanted) <= near * max(1.0, wanted)
+
+
+def test_norms_of_a_list_are_two_launches_for_64_tensors():
+    many = [torch.ones(5, device="cuda") for _ in range(130)]
+    assert launches(lambda: torch._foreach_norm(many)) == 6
+    found = torch._foreach_norm([torch.tensor([1.0, float("nan"), 2.0], device="cuda")] * 2, float("inf"))
+    assert found[1].isnan().item()
+    with pytest.raises(RuntimeError, match="order 1, 2 or inf, got 1 tensors and the order 3"):
+        _native.norms(many[:1], 3.0)
+    with pytest.raises(RuntimeError, match="of one dtype and on one CUDA device"):
+        _native.norms([many[0], many[1].half()], 2.0)
+
+
+def test_gradients_of_norms_go_through_lists():
+    pytest.importorskip("torch.autograd")
+    x = torch.tensor([3.0, 4.0], device="cuda", requires_grad=True)
+    torch._foreach_norm([x, x * 2])[1].backward()
+    assert torch.allclose(x.grad.cpu(), torch.tensor([1.2, 1.6]))
+
+
+def test_gradients_of_many_parameters_are_clipped_in_a_few_launches():
+    nn = pytest.importorskip("torch.nn")
+
+    def parameters(device):
+        all = [nn.Parameter(torch.zeros(3, 5, device=device)) for _ in range(130)]
+        for i, p in enumerate(all):
+            p.grad = torch.full((3, 5), i / 50, device=device)
+        return all
+
+    here, there = parameters("cpu"), parameters("cuda")
+    expected = nn.utils.clip_grad_norm_(here, 2.0)
+    assert launches(lambda: nn.utils.clip_grad_norm_(there, 2.0)) <= 20
+    assert torch.allclose(nn.utils.get_total_norm([p.grad for p in there]).cpu(), torch.tensor(2.0), rtol=1e-5)
+    assert expected > 2 and all(
+        torch.allclose(a.grad, b.grad.cpu(), rtol=1e-5) for a, b in zip(here, there, strict=True)
+    )
+    assert launches(lambda: nn.utils.clip_grad_value_(there, 0.01)) <= 3
+    assert max(p.grad.max().item() for p in there) == pytest.approx(0.01)

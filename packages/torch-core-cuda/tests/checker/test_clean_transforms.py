@@ -1,5 +1,7 @@
 """Transforms, draws, sparse matrices, bytes, steps, attention, functions of complex numbers and fixed orders under the checker."""
 
+import math
+
 import pytest
 import torch
 from test_clean import X, findings_of
@@ -77,7 +79,16 @@ def cells():
     h, c, acted = native.lstm_cell(gates, gates, state)
     new, own = native.gru_cell(gates[:, :300], gates[:, :300], state)
     derivatives = [*native.lstm_cell_backward(h, None, acted, state, c), *native.gru_cell_backward(new, own, state)]
-    return [h, c, new, *derivatives]
+    found = [h, c, new, *derivatives]
+    for kind, n in (("LSTM", 4), ("GRU", 3), ("RNN_TANH", 1)):
+        x, h, w, b = (
+            torch.linspace(-1, 1, math.prod(s), device="cuda").reshape(s)
+            for s in ((3, 5, n * 9), (5, 9), (n * 9, 9), (n * 9,))
+        )
+        cell = h if kind == "LSTM" else None
+        out, last, *kept = native.recurrence(x, h, cell, w, b, kind, False)
+        found += [out, *native.recurrence_backward(out, cell, x, h, cell, w, b, out, *kept, kind, False)]
+    return [*found, native.norms([gates, state, state[:1]], 2.0)]
 
 
 def functions():

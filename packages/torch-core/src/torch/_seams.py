@@ -67,10 +67,12 @@ LATER = {
     "stop_device_times": "_cuda._native:stop_device_times",
     # --- element-wise calls in few launches, of the plug-in for CUDA ---
     "in_list_on_cuda": "_cuda.listed:in_list",
+    "norms_on_cuda": "_cuda.norms:norms",
     # --- attention and steps of recurrent layers, of the plug-in for CUDA ---
     "attention_on_cuda": "_cuda.attention:attend",
     "lstm_step_on_cuda": "_cuda.cells:lstm_step",
     "gru_step_on_cuda": "_cuda.cells:gru_step",
+    "recurrence_on_cuda": "_cuda.cells:recurrence",
     # --- tensors without memory, of classes that answer operators ---
     "is_hollow": "_copying:is_hollow",
     "make_hollow": "_C:_hollow",

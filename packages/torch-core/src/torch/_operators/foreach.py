@@ -131,7 +131,10 @@ def _scaled(name, self, tensor1, tensor2, value=1, *, scalars=None):
 @_in_list
 def _norm(self, ord=2, dtype=None):
     """The norm of each tensor."""
-    return tuple(torch.linalg.vector_norm(t, ord, dtype=dtype) for (t,) in _lists("norm", self))
+    tensors = [t for (t,) in _lists("norm", self)]
+    if dtype is None and tensors[0].is_cuda and (found := _seams.norms_on_cuda(tensors, ord)) is not None:
+        return found.unbind()
+    return tuple(torch.linalg.vector_norm(t, ord, dtype=dtype) for t in tensors)
 
 
 @_in_list

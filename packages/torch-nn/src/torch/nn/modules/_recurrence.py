@@ -50,6 +50,7 @@ def relu_step(gates, state, w_hh, b_hh, w_hr=None):
 
 
 STEPS = {"LSTM": lstm_step, "GRU": gru_step, "RNN_TANH": tanh_step, "RNN_RELU": relu_step}
+_KINDS = {step: kind for kind, step in STEPS.items()}
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
@@ -74,6 +75,10 @@ def run(step, x, batch_sizes, state, weights, reverse):
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     gates = F.linear(x, w_ih, b_ih)
     if batch_sizes is None:
+        if gates.is_cuda and w_hr is None:
+            found = _seams.recurrence_on_cuda(_KINDS[step], gates, state, w_hh, b_hh, reverse)
+            if found is not None:
+                return found
         steps = gates.unbind(0)
         outputs = []
         for gate in reversed(steps) if reverse else steps:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import warnings
 
 import torch
+from torch import _seams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +25,11 @@ def _gradients(parameters):
     return [p.grad for p in parameters if p.grad is not None]
 
 
+def _in_list(grads):
+    """On CUDA, what is done to each gradient is a few launches for all."""
+    return _seams.in_list_on_cuda() if any(g.is_cuda for g in grads) else contextlib.nullcontext()
+
+
 def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: Any = None) -> Any:
     """The norm of all tensors as if they were one vector, as a 0-dim tensor.
 
@@ -35,7 +42,10 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
         return torch.tensor(0.0)
     with torch.no_grad():
         first = tensors[0].device
-        norms = [torch.norm(tensor.detach(), p=norm_type).to(first) for tensor in tensors]
+        if all(t.is_cuda and t.device == first and t.layout is torch.strided for t in tensors):
+            norms = torch._foreach_norm([tensor.detach() for tensor in tensors], norm_type)
+        else:
+            norms = [torch.norm(tensor.detach(), p=norm_type).to(first) for tensor in tensors]
         total = norms[0] if len(norms) == 1 else torch.norm(torch.stack(norms), p=norm_type)
     if error_if_nonfinite and not math.isfinite(float(total)):
         raise RuntimeError(
@@ -49,8 +59,9 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
 def clip_grads_with_norm_(parameters: Iterable[Tensor], max_norm: float, total_norm: Any, foreach: Any = None) -> None:
     """Multiply all gradients by ``min(1, max_norm / total_norm)``."""
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-    with torch.no_grad():
-        for grad in _gradients(parameters):
+    grads = _gradients(parameters)
+    with torch.no_grad(), _in_list(grads):
+        for grad in grads:
             grad.detach().mul_(factor.to(grad.device))
 
 
@@ -110,6 +121,7 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float, f
     tensor([ 1., -1.])
     """
     clip_value = float(clip_value)
-    with torch.no_grad():
-        for grad in _gradients(parameters):
+    grads = _gradients(parameters)
+    with torch.no_grad(), _in_list(grads):
+        for grad in grads:
             grad.detach().clamp_(min=-clip_value, max=clip_value)
