@@ -496,3 +496,10 @@ def test_parameters_that_all_examples_share_leave_no_history(transform):
     assert each(outer, x).requires_grad and torch.autograd.gradcheck(lambda p: each(p, x), outer)
     twice = func.vmap(each, (None, 0))
     assert not twice(shared, x[None]).requires_grad and twice(outer, x[None]).requires_grad
+
+
+def test_tangents_of_another_layout_are_reshaped_beside_values_that_are_viewed():
+    x = torch.randn(2, 3, 4, 5).permute(0, 2, 3, 1).contiguous()
+    tangents = torch.randn(6, 2, 3, 4, 5).permute(0, 1, 3, 4, 2)
+    got = func.vmap(lambda t: func.jvp(lambda y: y.reshape(2, 60) * 2, (x,), (t,))[1])(tangents)
+    assert torch.equal(got, tangents.reshape(6, 2, 60) * 2)

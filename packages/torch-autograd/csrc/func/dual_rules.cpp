@@ -15,12 +15,16 @@ namespace torch::autograd {
 
 namespace {
 
-// A view of both.
+// A view of both. A tangent whose strides are not those of the value may have no such view, and is copied.
 void look_at(DualCall& c, const Dual& self, uint64_t level, Result& result) {
   c.run(result);
   Result tangents;
-  c.values[0].tensor = self.tangent.get();
-  c.run(tangents);
+  if (c.row.schema.op_name() == "view" && c.row.schema.params[1].kind == Kind::IntList) {
+    tangents.tensors[0] = reshape(self.tangent, result.tensors[0].sizes());
+  } else {
+    c.values[0].tensor = self.tangent.get();
+    c.run(tangents);
+  }
   join(result, tangents, level, &c.given(0));
 }
 
