@@ -285,3 +285,51 @@ def test_batches_are_ranges_of_a_profile(workers, kind):
     names = [event[0] for event in events if event[8] == -1 and "#" in event[0]]
     assert names == [f"enumerate(DataLoader)#_{kind}DataLoaderIter.__next__"] * 3  # the third finds the end
     assert any(event[0] == "aten::stack" for event in events) == (workers == 0)
+
+
+class Forever:
+    """Repeats a sampler: what loaders that keep their workers put in place of their own."""
+
+    def __init__(self, sampler):
+        self.sampler = sampler
+
+    def __iter__(self):
+        while True:
+            yield from iter(self.sampler)
+
+
+class Endless(DataLoader):
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._DataLoader__initialized = False
+        self.batch_sampler = Forever(self.batch_sampler)
+        self._DataLoader__initialized = True
+        self.iterator = super().__iter__()
+
+    def __len__(self):
+        return len(self.batch_sampler.sampler)
+
+    def __iter__(self):
+        for _ in range(len(self)):
+            yield next(self.iterator)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_loader_that_never_ends_its_pass_takes_another_batch_sampler(workers):
+    loader = Endless(range(5), batch_size=2, num_workers=workers)
+    for _ in range(3):
+        assert [batch.tolist() for batch in loader] == [[0, 1], [2, 3], [4]]
+    with pytest.raises(ValueError, match="batch_sampler cannot be changed"):
+        loader.batch_sampler = None
+
+
+def test_a_loader_makes_its_iterator_by_a_method_that_classes_override():
+    class Noted(DataLoader):
+        made = 0
+
+        def _get_iterator(self):
+            self.made += 1
+            return super()._get_iterator()
+
+    loader = Noted(range(2))
+    assert len(list(loader)) == len(list(loader)) == loader.made == 2

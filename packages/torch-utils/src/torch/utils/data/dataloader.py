@@ -89,7 +89,9 @@ class DataLoader(Generic[T_co]):
         [tensor([0, 1]), tensor([2, 3]), tensor([4])]
     """
 
-    _ready = False
+    __initialized = (
+        False  # a class of one's own may set it back, as _DataLoader__initialized, while it changes what is fixed
+    )
 
     def __init__(
         self,
@@ -141,7 +143,7 @@ class DataLoader(Generic[T_co]):
         self.collate_fn = collate_fn
         self._iterator: Any = None
         self._promised: int | None = None
-        self._ready = True
+        self.__initialized = True
         self.check_worker_number_rationality()
         self._check_copies()
 
@@ -178,7 +180,7 @@ class DataLoader(Generic[T_co]):
         self.batch_sampler = batch_sampler
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if self._ready and name in _FIXED:
+        if self.__initialized and name in _FIXED:
             raise ValueError(f"DataLoader: {name} cannot be changed after the loader is made; make another one")
         super().__setattr__(name, value)
 
@@ -231,17 +233,18 @@ class DataLoader(Generic[T_co]):
 
     def __iter__(self) -> Iterator[Any]:
         self._pins = self.pin_memory and self._can_pin()
-        if self.num_workers == 0:
-            return SerialIterator(self)
-        if not self.persistent_workers:
-            return self._new_iterator()
+        if self.num_workers == 0 or not self.persistent_workers:
+            return self._get_iterator()
         if self._iterator is None or self._iterator._over:
-            self._iterator = self._new_iterator()
+            self._iterator = self._get_iterator()
         else:
             self._iterator.restart()
         return self._iterator
 
-    def _new_iterator(self):
+    def _get_iterator(self):
+        """What goes through the batches once; classes of one's own override it."""
+        if self.num_workers == 0:
+            return SerialIterator(self)
         if self.worker_kind == "thread":
             from .threads import ThreadIterator
 
