@@ -166,3 +166,11 @@ def test_gradients_within():
 
 def test_moves_to_where_a_tensor_is():
     holds(lambda _, x: x.to("cpu").cpu().to(torch.device("cpu"), torch.float64) * 2, (X,), (X + 1,))
+
+
+def test_sequences_that_are_packed_by_lengths_of_a_tensor_are_refused():
+    def forward(_, x, lengths):
+        return nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True).data
+
+    with pytest.raises(UserError, match="goes on by whether"):
+        export(Module(forward), (torch.randn(2, 5, 4), torch.tensor([5, 3])))

@@ -111,7 +111,15 @@ class Truth:
             return known
         if asked_in.f_globals.get("__name__", "").split(".")[0] == "torch":
             return self.value  # checks of torch, which are made again when the program runs
-        raise self.facts.refuse(f"goes on by whether {self}, which only the values of tensors tell")
+        raise self._refused()
+
+    def _refused(self) -> Exception:
+        return self.facts.refuse(f"goes on by whether {self}, which only the values of tensors tell")
+
+    def __add__(self, other: Any = None) -> Any:
+        raise self._refused()
+
+    __radd__ = __mul__ = __rmul__ = __index__ = __int__ = __float__ = __add__  # type: ignore[assignment]
 
 
 def _plain(value):

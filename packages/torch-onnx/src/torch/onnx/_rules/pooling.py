@@ -85,12 +85,31 @@ def _averages(w, x, rank, dim, size, to, dtype):
     return w.op("Transpose", turned, perm=back)
 
 
+def _cells(w, x, sizes, wanted):
+    """The greatest of each cell and its place, where cells overlap: dim by dim from the last one, as slices."""
+    name, n = w.name(x), len(sizes)
+    here = w.const(torch.arange(math.prod(sizes)).view(sizes))
+    places = w.op("Expand", here, w.shape(x))
+    for dim, size, cells in reversed(list(zip(range(x.rank - n, x.rank), sizes, wanted, strict=True))):
+        values, found = [], []
+        for i in range(cells):
+            start, end = i * size // cells, -(-(i + 1) * size // cells)
+            part = w.slice(name, dim, start, end)
+            first = w.op("ArgMax", part, axis=dim, keepdims=1)
+            values.append(w.op("GatherElements", part, first, axis=dim))
+            found.append(w.op("GatherElements", w.slice(places, dim, start, end), first, axis=dim))
+        name, places = w.op("Concat", *values, axis=dim), w.op("Concat", *found, axis=dim)
+    return name, places
+
+
 @rule("adaptive_max_pool1d", "adaptive_max_pool2d", "adaptive_max_pool3d")
 def adaptive_max_pool(w, a, out):
     x, n = a.input, int(w.step.name[17])
     sizes, wanted = x.shape[-n:], _row(a.output_size, n)
-    if any(not isinstance(s, int) or s % t for s, t in zip(sizes, wanted, strict=True)):
-        raise SymbolicValueError(f"{w.step.name}: {sizes} is no multiple of {wanted}, which MaxPool needs")
+    if any(not isinstance(s, int) for s in sizes):
+        raise SymbolicValueError(f"{w.step.name}: {sizes} may change, and MaxPool needs multiples of {wanted}")
+    if any(s % t for s, t in zip(sizes, wanted, strict=True)):
+        return _cells(w, x, sizes, wanted)
     kernel = [s // t for s, t in zip(sizes, wanted, strict=True)]
     alone, x = _batched(w, x, n)
     values, indices = w.op("MaxPool", x, kernel_shape=kernel, strides=kernel, outputs=2)
