@@ -155,3 +155,14 @@ def test_a_sequence_says_what_does_not_fit():
         recurrence(x, h, None, w, b, "ELMAN", False)
     with pytest.raises(RuntimeError, match="LSTM, and nothing else, has a cell"):
         recurrence(x, h, h, w, b, "GRU", False)
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_tangents_go_through_a_sequence(kind):
+    forward = pytest.importorskip("torch.autograd.forward_ad")
+    layer, x, t = kind(2, 3).double().cuda(), numbers((3, 2, 2)).cuda(), numbers((3, 2, 2), seed=1).cuda()
+    with forward.dual_level():
+        found = forward.unpack_dual(layer(forward.make_dual(x, t))[0]).tangent
+    step = 1e-5
+    wanted = (layer(x + step * t)[0] - layer(x - step * t)[0]) / (2 * step)
+    assert torch.allclose(found, wanted, atol=1e-8)

@@ -197,6 +197,7 @@ def _save_recurrence(ctx, inputs, output):
 
 def _recurrence_backward(ctx, grad, grad_c, *_):
     gates, h, c, w, b, out, cells, acted = ctx.saved_tensors
+    grad_c = None if c is None else grad_c  # tangents have one of nothing, too
     if grad is None and grad_c is None:
         return (None,) * 7
     found = torch.ops.torch_cuda.recurrence_backward(
