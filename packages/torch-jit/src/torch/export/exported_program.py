@@ -42,12 +42,14 @@ class ModuleCallEntry:
 
 def default_decompositions() -> dict:
     """The decompositions that :meth:`ExportedProgram.run_decompositions` would do: none, the rows of the core are what a
-    graph is made of.
+    graph is made of. Those of one's own may be put in.
 
     >>> torch.export.default_decompositions()
     {}
     """
-    return {}
+    from ._decompositions import Table
+
+    return Table()
 
 
 class ExportedProgram:
@@ -132,14 +134,24 @@ class ExportedProgram:
     def run_decompositions(
         self, decomp_table: Any = None, decompose_custom_triton_ops: bool = False
     ) -> ExportedProgram:
-        """A copy: the graph is functional as it is, and its operators are the rows of the core. NotImplementedError for
-        decompositions of one's own."""
+        """A copy in which the functions of a table stand for the operators that it names. The graph is functional as it is, and its
+        operators are the rows of the core.
+
+        >>> program = torch.export.export(torch.nn.SiLU(), (torch.ones(3),))
+        >>> table = {torch.ops.aten.silu.default: lambda x: x * x.sigmoid()}
+        >>> [str(n.target) for n in program.run_decompositions(table).graph.nodes if n.op == "call_function"]
+        ['aten.sigmoid.default', 'aten.mul.Tensor']
+        """
+        from ._decompositions import decompose
+
+        made = copy.deepcopy(self)
         if decomp_table:
-            raise NotImplementedError(
-                "run_decompositions: decompositions of one's own are not part of this stack yet; "
-                "torch.fx.replace_pattern rewrites a graph"
-            )
-        return copy.deepcopy(self)
+            decompose(made, decomp_table)
+            outputs = made.graph.output_node().args[0]
+            for spec, value in zip(made.graph_signature.output_specs, outputs, strict=True):
+                if isinstance(value, torch.fx.Node):
+                    spec.arg.name = value.name
+        return made
 
     def validate(self) -> None:
         """Raises RuntimeError where the graph and its signature do not fit."""
