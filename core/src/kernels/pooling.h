@@ -89,12 +89,12 @@ void max_forward(const Windows& w, const T* x, T* y, Winner* winners) {
 // Where each tap reads, from where tap 0 of its window does. Windows of padding alone (`partial`) have a winner that is
 // not in the input.
 template <class Winner>
-struct Places {
+struct TapOffsets {
   static constexpr int64_t kKept = sizeof(Winner) == 1 ? 256 : 0;
   int64_t offset[kKept + 1];
   bool partial = kKept == 0;
 
-  explicit Places(const Windows& w) {
+  explicit TapOffsets(const Windows& w) {
     for (int dim = 0; dim < 3 && !partial; dim++)
       for (int64_t i = 0; i < w.out[dim]; i++) {
         const Reach r = reach(w, dim, i);
@@ -111,7 +111,8 @@ struct Places {
 
 // Calls f(output index, input index) for every window of plane p whose winner lies inside the input.
 template <class Winner, class F>
-TORCH_INLINE void for_winners(const Windows& w, const Places<Winner>& places, const Winner* winners, int64_t p, F f) {
+TORCH_INLINE void for_winners(const Windows& w, const TapOffsets<Winner>& places, const Winner* winners, int64_t p,
+                              F f) {
   const Winner* of_plane = winners + p * w.out_plane();
   if (!places.partial) {
     int64_t o = 0;
@@ -133,7 +134,7 @@ TORCH_INLINE void for_winners(const Windows& w, const Places<Winner>& places, co
 }
 template <class T, class Winner>
 void max_backward(const Windows& w, const T* dy, const Winner* winners, T* dx) {
-  const Places<Winner> places(w);
+  const TapOffsets<Winner> places(w);
   for_planes(w.planes, w.in_plane() + 8 * w.out_plane(), [&](int64_t first, int64_t last) {
     for (int64_t p = first; p < last; p++) {
       const T* g = dy + p * w.out_plane();
@@ -145,7 +146,7 @@ void max_backward(const Windows& w, const T* dy, const Winner* winners, T* dx) {
 }
 template <class T, class Winner>
 void max_gather(const Windows& w, const T* x, const Winner* winners, T* y) {
-  const Places<Winner> places(w);
+  const TapOffsets<Winner> places(w);
   for_planes(w.planes, 8 * w.out_plane(), [&](int64_t first, int64_t last) {
     std::memset(y + first * w.out_plane(), 0, size_t((last - first) * w.out_plane()) * sizeof(T));
     for (int64_t p = first; p < last; p++) {
