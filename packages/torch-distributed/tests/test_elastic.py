@@ -96,6 +96,20 @@ def test_too_many_failures_end_the_job_on_all_machines(tmp_path):
     assert any("the job failed: failure: rank 1" in err for _, err in ends)
 
 
+def test_who_learns_of_a_failure_counts_it_however_soon_it_looks():
+    store = dist.HashStore()
+    machine = Membership(store, 1, 1)
+    for failed in (1, 2):
+        number = machine.join().number
+        store.compare_set(f"{number}/over", "", "failure: rank 1")  # the first thing that another machine does
+        assert machine.look() == "failure: rank 1"
+        assert machine.failures() == failed
+        store.add("round", 1)
+    machine.join()
+    machine.end("a machine has come", failure=False)
+    assert machine.failures() == 2
+
+
 def test_too_few_machines_are_waited_for_only_so_long():
     store = dist.HashStore()
     with pytest.raises(RuntimeError, match="of 2 to 3 machines, 1 came within 0.3 s"):

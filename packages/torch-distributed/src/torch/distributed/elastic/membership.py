@@ -114,14 +114,13 @@ class Membership:
         said = f"{'failure' if failure else 'change'}: {reason} ({socket.gethostname()})"
         held = self.store.compare_set(f"{number}/over", "", said).decode()
         if held == said and self.store.add(f"{number}/ended", 1) == 1:
-            if failure:
-                self.store.add("failures", 1)
             self.store.add("round", 1)
         return held
 
     def failures(self) -> int:
         """How often the job has failed, on whatever machine; newcomers are not failures."""
-        return self.store.add("failures", 0)
+        rounds = (f"{number}/over" for number in range(self.round.number + 1))
+        return sum(self.store.get(key).startswith(b"failure") for key in rounds if self.store.check([key]))
 
     def finished(self) -> bool:
         """Whether the ranks of all machines of the round have ended well; called once ours have."""
