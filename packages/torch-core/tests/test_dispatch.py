@@ -346,3 +346,27 @@ def test_modes_see_tensors_made_of_data_and_numbers_that_are_read():
         aten.lift_fresh(x) is x
         and str(aten.lift_fresh.default._schema) == "aten::lift_fresh(Tensor(a) self) -> Tensor(a)"
     )
+
+
+def test_gradients_of_convolutions_are_asked_for_as_programs_that_differentiate_by_themselves_do():
+    x, w, g = torch.randn(2, 3, 5, 5), torch.randn(4, 3, 3, 3), torch.randn(2, 4, 5, 5)
+    how = {
+        "stride": [1, 1],
+        "padding": [1, 1],
+        "dilation": [1, 1],
+        "transposed": False,
+        "output_padding": [0, 0],
+        "groups": 1,
+    }
+    row = torch._C._operator("convolution_backward")(g, x, w, *how.values(), True, True, True)
+    for mask in ((True, False, True), (False, True, False)):
+        for got in (
+            aten.convolution_backward(g, x, w, None, *how.values(), mask),
+            aten.convolution_backward(output_mask=mask, grad_output=g, input=x, weight=w, bias_sizes=[4], **how),
+        ):
+            assert [t is not None for t in got] == list(mask)
+            assert all(t is None or torch.equal(t, expected) for t, expected in zip(got, row, strict=True))
+    assert torch.equal(aten.convolution_backward.default(g, x, w, *how.values(), True, True, True)[0], row[0])
+    with Log() as log:
+        aten.convolution_backward(g, x, w, None, *how.values(), [True, True, True])
+    assert str(log.calls[0][0]) == "aten.convolution_backward.default"

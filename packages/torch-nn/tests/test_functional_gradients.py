@@ -111,3 +111,17 @@ def test_a_vector_as_weight_gives_one_number_for_each_row(shape, dtype):
     torch.testing.assert_close(F.linear(x, weight, bias), (x * weight).sum(-1) + bias)
     assert torch.autograd.gradcheck(F.linear, (x, weight, bias), check_forward_ad=True)
     assert torch.autograd.gradgradcheck(F.linear, (x, weight, bias))
+
+
+def test_gradients_of_sampled_grids_and_resized_planes_by_the_names_of_their_operators():
+    x, grid = randn(2, 3, 4, 4), randn(2, 5, 5, 2).mul(0.3)
+    x, grid, g = x.detach().requires_grad_(), grid.detach().requires_grad_(), torch.randn(2, 3, 5, 5, dtype=x.dtype)
+    expected = torch.autograd.grad(F.grid_sample(x, grid, "bilinear", "border", False), (x, grid), g)
+    got = torch.ops.aten.grid_sampler_2d_backward(g, x, grid, 0, 1, False, [True, True])
+    assert all(map(torch.equal, got, expected))
+    assert torch.ops.aten.grid_sampler_2d_backward(g, x, grid, 0, 1, False, [False, True])[0] is None
+    aten = torch.ops.aten
+    assert torch.equal(
+        aten.upsample_bilinear2d(x, [3, 7], True), F.interpolate(x, (3, 7), mode="bilinear", align_corners=True)
+    )
+    assert torch.equal(aten.upsample_nearest2d(x, None, [2.0, 2.0]), F.interpolate(x, scale_factor=2))

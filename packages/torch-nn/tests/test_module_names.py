@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import dataclasses
 import gc
 import pickle
 import subprocess
@@ -281,6 +282,19 @@ def test_gradients_of_copies_for_devices_reach_the_tensors():
     assert w.grad.tolist() == [2.0, 2.0] and b.grad.tolist() == [2.0]
     apart = _broadcast_coalesced_reshape([w], ["cpu"], detach=True)
     assert not apart[0][0].requires_grad and apart[0][0].tolist() == [1.0, 1.0]
+
+
+def test_tensors_are_found_in_what_a_model_gives():
+    from torch.nn.parallel.distributed import _find_tensors
+
+    @dataclasses.dataclass
+    class Output:
+        loss: torch.Tensor
+        more: list
+
+    a, b, c = torch.ones(3).unbind()
+    assert [id(t) for t in _find_tensors(Output(a, [{"b": b}, 2, (c, None)]))] == [id(a), id(b), id(c)]
+    assert _find_tensors("text") == _find_tensors(Output) == []
 
 
 def test_names_that_libraries_import_from_the_modules_file():

@@ -169,8 +169,56 @@ def _convolution(input, weight, bias, stride, padding, dilation, transposed, out
     return torch.convolution(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups)
 
 
+def _convolution_backward(*args, **kwargs):
+    """The gradients of a convolution, as programs write it that differentiate convolutions by themselves:
+    ``(grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups, output_mask)``,
+    None where the mask says no; or in the row's own form."""
+    row = _C._operator("convolution_backward")
+    if len(args) > len(_CONVOLUTION_BACKWARD) or "for_input" in kwargs:
+        return row(*args, **kwargs)
+    given = {**dict(zip(_CONVOLUTION_BACKWARD, args, strict=False)), **kwargs}
+    grad, input, weight, _, *how, mask = (given[name] for name in _CONVOLUTION_BACKWARD)
+    return tuple(g if m else None for g, m in zip(row(grad, input, weight, *how, *mask), mask, strict=True))
+
+
+_CONVOLUTION_BACKWARD = (
+    "grad_output", "input", "weight", "bias_sizes", "stride", "padding", "dilation", "transposed", "output_padding", "groups",
+    "output_mask",
+)  # fmt: skip
+_convolution_backward.schemas = _C._operator("convolution_backward").schemas
+
+
+def _grid_sampler_backward(grad_output, input, grid, interpolation_mode, padding_mode, align_corners, output_mask):
+    """The gradients of ``grid_sample`` by its input and by its grid, None where the mask says no."""
+    mode = ("bilinear", "nearest", "bicubic")[interpolation_mode]
+    padding = ("zeros", "border", "reflection")[padding_mode]
+    with torch.enable_grad():
+        given = [x.detach().requires_grad_() for x in (input, grid)]
+        sampled = torch.nn.functional.grid_sample(*given, mode, padding, align_corners)
+    wanted = [x for x, m in zip(given, output_mask, strict=True) if m]
+    grads = iter(torch.autograd.grad(sampled, wanted, grad_output, allow_unused=True, materialize_grads=True))
+    return tuple(next(grads) if m else None for m in output_mask)
+
+
+def _upsample(mode, input, output_size, align_corners, factors=()):
+    given = {"scale_factor": factors} if output_size is None else {"size": output_size}
+    return torch.nn.functional.interpolate(input, mode=mode, align_corners=align_corners, **given)
+
+
 #: what stands below the functions that users know
 BELOW = SimpleNamespace(
+    upsample_bicubic2d=lambda input, output_size, align_corners, *factors: _upsample(
+        "bicubic", input, output_size, align_corners, *factors[:1]
+    ),
+    upsample_bilinear2d=lambda input, output_size, align_corners, *factors: _upsample(
+        "bilinear", input, output_size, align_corners, *factors[:1]
+    ),
+    upsample_nearest2d=lambda input, output_size, *factors: _upsample(
+        "nearest", input, output_size, None, *factors[:1]
+    ),
+    convolution_backward=_convolution_backward,
+    grid_sampler_2d_backward=_grid_sampler_backward,
+    grid_sampler_3d_backward=_grid_sampler_backward,
     _assert_async=_assert_true,
     _assert_scalar=_assert_true,
     _assert_tensor_metadata=_assert_tensor_metadata,

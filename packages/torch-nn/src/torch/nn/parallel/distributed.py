@@ -1,6 +1,27 @@
 """Where PyTorch has ``DistributedDataParallel``; ours is in the distribution torch-distributed."""
 
+import dataclasses
+
+from torch import Tensor
+
 __all__ = ["DistributedDataParallel"]  # noqa: F822  (made when asked for)
+
+
+def _find_tensors(obj):
+    """The tensors in a value: in lists, tuples, dicts and dataclasses.
+
+    >>> _find_tensors({"loss": torch.tensor(1.0), "rest": [2, (torch.tensor(3),)]})
+    [tensor(1.), tensor(3)]
+    """
+    if isinstance(obj, Tensor):
+        return [obj]
+    if isinstance(obj, dict):
+        obj = obj.values()
+    elif dataclasses.is_dataclass(obj) and not isinstance(obj, type):
+        obj = [getattr(obj, field.name) for field in dataclasses.fields(obj)]
+    elif not isinstance(obj, (list, tuple)):
+        return []
+    return [tensor for item in obj for tensor in _find_tensors(item)]
 
 
 def __getattr__(name):
