@@ -18,6 +18,14 @@ CALLS = {
             t(4, low=0.5, high=2.0, dtype=torch.float32),
         )
     ],
+    "_narrow_linear": [
+        lambda t: call(
+            t(3, 5, dtype=torch.float32),
+            t.index(9, 4, 5).to(torch.int8),
+            t(4, low=0.5, high=2.0, dtype=torch.float32),
+            5,
+        )
+    ],
     "_int8_dense": [
         lambda t: call(
             winners(t, 9, 3, 5),

@@ -7,6 +7,7 @@
 #include "cpu/fft_kernels.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/int8_kernels.h"
+#include "cpu/narrow_kernels.h"
 #include "cpu/norm_kernels.h"
 #include "cpu/random_kernels.h"
 #include "cpu/softmax_kernels.h"
@@ -97,6 +98,7 @@ void choose_instruction_set() {
   set_on_cpu(TORCH_PICK_ISA(random_table)());
   set_on_cpu(TORCH_PICK_ISA(gemm_table)());
   set_on_cpu(TORCH_PICK_ISA(int8_table)());
+  set_on_cpu(TORCH_PICK_ISA(narrow_table)());
   set_on_cpu(TORCH_PICK_ISA(softmax_float)());
   set_on_cpu(TORCH_PICK_ISA(softmax_double)());
   set_on_cpu(TORCH_PICK_ISA(norm_float)());

@@ -8,6 +8,7 @@
 #include "dispatch/work.h"
 #include "iterate/dense.h"
 #include "ops/int8_linear.h"
+#include "ops/narrow_linear.h"
 
 namespace torch {
 
@@ -239,6 +240,7 @@ void register_quantized() {
   set_native<op::int8_dense>(dense);
   set_native<op::int8_pack>(pack);
   set_native<op::int8_convolution>(convolution);
+  set_native<op::narrow_linear>(narrow_linear_kernel);
 }
 
 }  // namespace torch

@@ -1,5 +1,9 @@
 """Products of whole numbers of eight bits."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -64,3 +68,38 @@ def test_groups_of_four_bits_are_even_and_divide_the_columns(group):
         RuntimeError, match=rf"self \(m, 64\), an even qGroupSize that divides 64 .* got \(2, 64\), {group} and"
     ):
         torch._weight_int4pack_mm_for_cpu(torch.ones(2, 64), packed, group, torch.ones(2, 5, 2))
+
+
+@pytest.mark.parametrize("many", [1, 2, 3, 7, 16, 17])
+@pytest.mark.parametrize("level", ["v2", "v3", "v4"])
+def test_products_of_few_and_many_rows_agree_on_every_instruction_set(many, level):
+    program = f"""
+import torch
+x = torch.arange({many} * 72.0).view({many}, 72).cos()
+w8 = (torch.arange(37 * 72) * 89 % 255 - 127).to(torch.int8).view(37, 72)
+scale = torch.arange(1.0, 38).sin()
+exact = x.double() @ w8.double().T * scale.double()
+assert (torch._weight_int8pack_mm(x, w8, scale).double() - exact).abs().max() < 1e-3
+w4 = (torch.arange(37 * 72, dtype=torch.int32) * 7 % 16).view(37, 72)
+groups = torch.arange(2 * 37 * 2.0).view(2, 37, 2).sin()
+factor, zero = groups.double().permute(2, 1, 0).repeat_interleave(36, 2)
+exact = x.double() @ ((w4 - 8) * factor + zero).T
+packed = torch._convert_weight_to_int4pack_for_cpu(w4, 1)
+assert (torch._weight_int4pack_mm_for_cpu(x, packed, 36, groups).double() - exact).abs().max() < 1e-3
+assert (torch._weight_int4pack_mm_for_cpu(x.requires_grad_(), packed, 36, groups) - exact).abs().max() < 1e-3
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, env=os.environ | {"TORCH_CPU_LEVEL": level})
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ((torch.ones(2, 4), torch.ones(3, 4), torch.ones(3), 4), "weight .n, k. of torch.int8"),
+        ((torch.ones(2, 5), torch.ones(3, 4, dtype=torch.int8), torch.ones(3), 4), "does not fit input"),
+        ((torch.ones(2, 4), torch.ones(3, 4, dtype=torch.int8), torch.ones(2), 4), r"scales \(3\), got 4"),
+        ((torch.ones(2, 4), torch.ones(3, 2, dtype=torch.uint8), torch.ones(3), 4), "an even group that divides 4"),
+    ],
+)
+def test_operands_of_a_product_with_weights_of_few_bits_fit_each_other(given, message):
+    with pytest.raises(RuntimeError, match=message):
+        torch._C._operator("_narrow_linear")(*given)

@@ -1,6 +1,6 @@
-"""Products with weights of 8 and 4 bits, as language models keep them. The floats that a weight stands for are made for some
-of its rows at a time, which stay in the caches: of one row of bfloat16 by 4096 x 4096, 2.0 ms where all rows at once take 5.6
-(8 bits), and 10.6 where they take 43 (4 bits; one thread of an AMD EPYC, Zen 4).
+"""Products with weights of 8 and 4 bits, as language models keep them. For few rows of ``self`` on the CPU a row of the core
+makes floats of the integers in registers; else, and where a gradient is asked for, the floats that a weight stands for are made
+for some of its rows at a time, which stay in the caches.
 """
 
 from __future__ import annotations
@@ -12,8 +12,13 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+_FEW = 16  # rows of self for which integers become floats again and again
 _AT_ONCE = 1 << 19  # numbers of a weight that are floats at one time
 _op = _C._operator
+
+
+def _is_few(x: Tensor) -> bool:
+    return x.is_cpu and x.shape[0] <= _FEW and not x.requires_grad
 
 
 def _rows_at_once(columns: int) -> int:
@@ -38,6 +43,8 @@ def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
         raise RuntimeError(
             "_weight_int8pack_mm: expected shapes (M, K), (N, K) and (N,), got {}, {} and {}".format(*shapes)
         )
+    if _is_few(self):
+        return _op("_narrow_linear")(self, mat2, scales, mat2.shape[1]).to(self.dtype)
     x, mm = self.to(_C.float32), _op("mm")
     parts = [mm(x, rows.to(_C.float32).t()) for rows in mat2.split(_rows_at_once(shapes[1][1]))]
     return (_op("cat")(parts, 1) * scales.to(_C.float32)).to(self.dtype)
@@ -80,6 +87,8 @@ def _weight_int4pack_mm(self: Tensor, mat2: Tensor, qGroupSize: int, qScaleAndZe
             f"_weight_int4pack_mm: expected self (m, {k}), an even qGroupSize that divides {k} and qScaleAndZeros "
             f"({k} / group, {n}, 2), got {tuple(self.shape)}, {qGroupSize} and {tuple(qScaleAndZeros.shape)}"
         )
+    if _is_few(self):
+        return _op("_narrow_linear")(self, mat2, qScaleAndZeros, qGroupSize).to(self.dtype)
     mm, x, groups = _op("mm"), self.to(_C.float32), k // qGroupSize
     scale, zero = qScaleAndZeros.to(_C.float32).permute(2, 1, 0)
     # A byte holds two neighbours: the even columns of the weight lie in the low halves, the odd ones in the high.
