@@ -15,7 +15,7 @@ from time import perf_counter
 
 from . import _instrument
 from ._guards import of_class
-from ._rewrite import Opaque, codes_in
+from ._rewrite import Opaque, codes_in, definition
 from ._tables import is_torchs, module_class
 
 __all__ = ["Parts", "split"]
@@ -245,7 +245,7 @@ def _cut(python, node, first, at, through, make, callees):
         body += tail
     if not compiled and not asks:
         return None
-    whole = ast.FunctionDef(node.name, node.args, body, [], None, None)
+    whole = definition(node.name, node.args, body)
     ast.copy_location(whole, node)
     made = _made(python, whole, first, cells)
     made.__defaults__, made.__kwdefaults__ = python.__defaults__, python.__kwdefaults__
@@ -255,7 +255,7 @@ def _cut(python, node, first, at, through, make, callees):
 def _function(python, name, given, statements, first):
     """Some statements of a function as a function of the names that they read."""
     arguments = ast.arguments([], [ast.arg(each) for each in given], None, [], [], None, [])
-    node = ast.FunctionDef(name, arguments, copy.deepcopy(statements), [], None, None)
+    node = definition(name, arguments, copy.deepcopy(statements))
     ast.copy_location(node, statements[0])
     ast.fix_missing_locations(node)
     kept = copy.deepcopy(node)

@@ -16,7 +16,7 @@ import sys
 import textwrap
 import types
 
-from ._rewrite import WATCH, Opaque, Rewrite, codes_in
+from ._rewrite import WATCH, Opaque, Rewrite, codes_in, definition
 
 _FACTORY = "__torch_factory"
 _cache: dict = {}
@@ -140,11 +140,7 @@ def _factory(node, free):
     arguments = ast.arguments(
         posonlyargs=[], args=names, vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[]
     )
-    extra = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
-    outer = ast.FunctionDef(
-        name=_FACTORY, args=arguments, body=body, decorator_list=[], returns=None, type_comment=None, **extra
-    )
-    return ast.Module(body=[outer], type_ignores=[])
+    return ast.Module(body=[definition(_FACTORY, arguments, body)], type_ignores=[])
 
 
 def _bare(a):

@@ -14,6 +14,14 @@ class Opaque(Exception):
     """A function that cannot be observed, and why."""
 
 
+def definition(name, arguments, body):
+    """``def name(...)`` without decorators. CPython 3.12 compiles no node that has no list of type parameters."""
+    extra = {"type_params": []} if "type_params" in ast.FunctionDef._fields else {}
+    return ast.FunctionDef(
+        name=name, args=arguments, body=body, decorator_list=[], returns=None, type_comment=None, **extra
+    )
+
+
 class Rewrite(Patterns, ast.NodeTransformer):
     def __init__(self, code):
         self.code, self.codes = code, []
