@@ -170,8 +170,9 @@ void check_aligned(const char* op, const void* first, DType t) {
                     " must lie at a multiple of ", unit, " bytes, and this memory does not; copy it first");
 }
 
-// A tensor over an object's buffer; undefined (no error set) when the object has none.
-Tensor tensor_of_buffer(PyObject* object, const char* op) {
+// A tensor over an object's buffer; undefined (no error set) when the object has none. Where it is `kept`, and not only
+// read, a warning tells of memory that is not to be written.
+Tensor tensor_of_buffer(PyObject* object, const char* op, bool kept) {
   if (!PyObject_CheckBuffer(object)) return Tensor();
   auto* view = new Py_buffer;
   bool read_only = false;
@@ -204,7 +205,8 @@ Tensor tensor_of_buffer(PyObject* object, const char* op) {
     s = Storage::adopt(first, view->len == 0 ? 0 : size_t((high - low + 1) * view->itemsize), release_buffer, view);
     if (read_only) {
       s->flags |= Storage::kReadOnly;
-      if (PyErr_WarnEx(PyExc_UserWarning,
+      if (kept &&
+          PyErr_WarnEx(PyExc_UserWarning,
                        (std::string(op) + ": the given buffer is not writable, and tensors can always be written to: "
                                           "writing through this tensor is undefined. Copy the array first.")
                            .c_str(),
@@ -231,7 +233,7 @@ PyObject* from_numpy(PyObject*, PyObject* array) {
   if (is_array < 0) return nullptr;
   if (!is_array)
     return PyErr_Format(PyExc_TypeError, "from_numpy: expected np.ndarray (got %s)", Py_TYPE(array)->tp_name);
-  TORCH_PY_TRY(nullptr, return lifted(wrap(tensor_of_buffer(array, "from_numpy")));)
+  TORCH_PY_TRY(nullptr, return lifted(wrap(tensor_of_buffer(array, "from_numpy", true)));)
 }
 
 // --- DLPack ---

@@ -10,7 +10,7 @@
 namespace torch::python {
 
 Tensor tensor_of_data(PyObject* data, std::optional<DType> dtype, Device device);
-Tensor tensor_of_buffer(PyObject* object, const char* op);
+Tensor tensor_of_buffer(PyObject* object, const char* op, bool kept);
 
 namespace {
 
@@ -25,24 +25,49 @@ bool has_buffer(PyObject* o) {
   return PyObject_CheckBuffer(o) && !PyBytes_Check(o) && !PyByteArray_Check(o) && !is_tensor(o) && !is_number(o);
 }
 
+// The array that an object of another library gives of its numbers, such as a column of a table; null where it gives
+// none, or one of objects.
+Object array_of(PyObject* data) {
+  if (!PyObject_HasAttrString(data, "__array__") || PyType_Check(data)) return Object();
+  Object array(PyObject_CallMethod(data, "__array__", nullptr));
+  if (!array) throw PythonError();
+  Object dtype(PyObject_GetAttrString(array.get(), "dtype"));
+  Object objects(dtype ? PyObject_GetAttrString(dtype.get(), "hasobject") : nullptr);
+  PyErr_Clear();
+  return objects && objects.get() == Py_False && has_buffer(array.get()) ? std::move(array) : Object();
+}
+
+bool is_writable(PyObject* array) {
+  Object flags(PyObject_GetAttrString(array, "flags"));
+  Object writable(flags ? PyObject_GetAttrString(flags.get(), "writeable") : nullptr);
+  PyErr_Clear();
+  return writable && writable.get() == Py_True;
+}
+
 // Data of any kind: a tensor, an array, a number, nested sequences. `shares` says whether memory may be shared.
 Tensor from_any(PyObject* data, std::optional<DType> dtype, std::optional<Device> device, bool copy, const char* op) {
   if (is_tensor(data)) return converted(borrow(data), dtype, device, copy);
   if (has_buffer(data)) {
-    Tensor t = tensor_of_buffer(data, op);
+    Tensor t = tensor_of_buffer(data, op, !copy);
     return converted(t, dtype, device, copy);
   }
-  if (!PyList_Check(data) && !PyTuple_Check(data) && PyObject_HasAttrString(data, "__dlpack__")) {
-    Object module(PyImport_ImportModule("torch._C"));
-    Object t(module ? PyObject_CallMethod(module.get(), "from_dlpack", "O", data) : nullptr);
-    if (!t) throw PythonError();
-    return converted(borrow(t.get()), dtype, device, copy);
-  }
-  if (!PyList_Check(data) && !PyTuple_Check(data) && PyObject_HasAttrString(data, "__cuda_array_interface__")) {
-    Object module(PyImport_ImportModule("torch._cuda_array"));
-    Object t(module ? PyObject_CallMethod(module.get(), "tensor_over", "O", data) : nullptr);
-    if (!t) throw PythonError();
-    return converted(borrow(t.get()), dtype, device, copy);
+  if (!PyList_Check(data) && !PyTuple_Check(data) && !is_number(data)) {
+    if (PyObject_HasAttrString(data, "__dlpack__")) {
+      Object module(PyImport_ImportModule("torch._C"));
+      Object t(module ? PyObject_CallMethod(module.get(), "from_dlpack", "O", data) : nullptr);
+      if (!t) throw PythonError();
+      return converted(borrow(t.get()), dtype, device, copy);
+    }
+    if (PyObject_HasAttrString(data, "__cuda_array_interface__")) {
+      Object module(PyImport_ImportModule("torch._cuda_array"));
+      Object t(module ? PyObject_CallMethod(module.get(), "tensor_over", "O", data) : nullptr);
+      if (!t) throw PythonError();
+      return converted(borrow(t.get()), dtype, device, copy);
+    }
+    if (Object array = array_of(data)) {
+      copy |= !is_writable(array.get());  // tables give views of their columns that are not to be written
+      return converted(tensor_of_buffer(array.get(), op, !copy), dtype, device, copy);
+    }
   }
   if (device && device->type != DeviceType::CPU && device->type != DeviceType::Meta)
     return converted(tensor_of_data(data, dtype, {}), dtype, device, false);

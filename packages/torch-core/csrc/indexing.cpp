@@ -8,7 +8,7 @@
 namespace torch::python {
 
 Tensor tensor_of_data(PyObject* data, std::optional<DType> dtype, Device device);
-Tensor tensor_of_buffer(PyObject* object, const char* op);
+Tensor tensor_of_buffer(PyObject* object, const char* op, bool kept);
 
 namespace {
 
@@ -75,7 +75,7 @@ Index index_of(PyObject* o, const Tensor& self) {
   }
   if (PyIndex_Check(o) && is_number(o)) return Index::at(as_integer(o));
   if (PyObject_CheckBuffer(o) && !PyUnicode_Check(o) && !PyBytes_Check(o))
-    return index_of_data(tensor_of_buffer(o, "index"));
+    return index_of_data(tensor_of_buffer(o, "index", false));
   if (is_sequence(o)) {
     const Tensor t = tensor_of_data(o, std::nullopt, {});
     return t.numel() ? index_of_data(t) : Index::of(tensor_of_data(o, DType::Int64, {}));
@@ -182,7 +182,7 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
       set_item(t, indices, s);
       return 0;
     } else if (PyObject_CheckBuffer(value))
-      v = tensor_of_buffer(value, "setitem");
+      v = tensor_of_buffer(value, "setitem", false);
     else
       v = tensor_of_data(value, t.dtype(), {});
     set_item(t, indices, v);

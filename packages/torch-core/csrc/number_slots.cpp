@@ -157,7 +157,7 @@ void* binary_function() {
     return reinterpret_cast<void*>(nb_binary<S>);
 }
 
-PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
+PyObject* compare(PyObject* a, PyObject* b, int op) {
   switch (op) {
     case Py_LT:
       return nb_binary<kLt>(a, b);
@@ -172,6 +172,26 @@ PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
     default:
       return nb_binary<kGe>(a, b);
   }
+}
+
+bool is_array(PyObject* o) noexcept {
+  for (PyTypeObject* t = Py_TYPE(o); t; t = t->tp_base)
+    if (std::strcmp(t->tp_name, "numpy.ndarray") == 0) return true;
+  return false;
+}
+// NumPy leaves comparisons to the tensor, which has the higher priority. Of arrays that no tensor can hold nothing is
+// said.
+PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {
+  PyObject* found = compare(a, b, op);
+  if (TORCH_LIKELY(found != Py_NotImplemented) || !is_array(b)) return found;
+  Object module(PyImport_ImportModule("torch._C"));
+  Object other(module ? PyObject_CallMethod(module.get(), "tensor", "O", b) : nullptr);
+  if (!other && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyErr_Clear();
+    return found;
+  }
+  Py_DECREF(found);
+  return other ? compare(a, other.get(), op) : nullptr;
 }
 
 Object value_of(PyObject* self, const char* op) {

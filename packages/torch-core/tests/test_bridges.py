@@ -4,6 +4,7 @@ import copy
 import hashlib
 import pickle
 import tracemalloc
+import warnings
 
 import numpy as np
 import pytest
@@ -268,3 +269,62 @@ def test_an_array_of_another_dtype_is_a_copy_that_may_be_forbidden():
         ValueError, match="__array__: copy=False, but a tensor of torch.float32 as an array of .*float64"
     ):
         x.__array__(np.float64, copy=False)
+
+
+def test_tensors_and_arrays_are_compared_element_by_element():
+    t, a = torch.arange(3.0), np.array([0.0, 5.0, 2.0])
+    for result in (t == a, a == t):
+        assert isinstance(result, torch.Tensor) and result.tolist() == [True, False, True]
+    assert (t != a).tolist() == (a != t).tolist() == [False, True, False]
+    assert (t < a).tolist() == (a > t).tolist() == [False, True, False]
+    assert (t >= np.array(1.0)).tolist() == [False, True, True]
+    assert (t == np.array(["a", "b", "c"])) is False  # no tensor holds texts
+    with pytest.raises(RuntimeError, match="size"):
+        t == np.arange(4.0)  # noqa: B015
+    assert np.float32(2) in t and np.int64(7) not in t
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_array_that_is_only_read_may_be_read_only():
+    a = np.arange(3)
+    a.setflags(write=False)
+    t = torch.arange(5)
+    assert torch.tensor(a).tolist() == [0, 1, 2] and t[a].tolist() == [0, 1, 2]
+    t[:3] = a
+    assert torch.asarray(a, copy=True).tolist() == [0, 1, 2] and (t[:3] == a).all()
+    for keep in (torch.as_tensor, torch.from_numpy, torch.asarray):
+        with pytest.raises(UserWarning, match="not writable"):
+            keep(a)
+
+
+class Column:
+    """Numbers as a table of another library keeps them: a sequence by labels that gives an array."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+    def __len__(self):
+        return len(self.array)
+
+    def __getitem__(self, label):
+        return self.array[label - 10]
+
+    def __iter__(self):
+        return iter(self.array.tolist())
+
+
+def test_what_gives_an_array_is_a_tensor_of_its_dtype():
+    column = Column(np.array([1.0, 2.0]))
+    for made in (torch.tensor(column), torch.as_tensor(column), torch.asarray(column)):
+        assert made.dtype == torch.float64 and made.tolist() == [1, 2]
+    assert torch.as_tensor(column).data_ptr() == column.array.ctypes.data != torch.tensor(column).data_ptr()
+    assert torch.tensor(column, dtype=torch.int64).tolist() == [1, 2]
+    column.array.setflags(write=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert torch.tensor(column).tolist() == torch.as_tensor(column).tolist() == [1, 2]
+    torch.as_tensor(column).zero_()
+    assert column.array.tolist() == [1, 2]  # of an array that is not to be written there is a copy

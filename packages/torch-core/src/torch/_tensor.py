@@ -165,7 +165,9 @@ def _iter(self):
 
 
 def _contains(self, element):
-    if isinstance(element, (Tensor, int, float, complex, bool)):
+    from numbers import Number
+
+    if isinstance(element, (Tensor, Number)):
         return bool((self == element).any().item())
     raise TypeError(f"'in': a Tensor contains numbers and tensors, not {type(element).__name__}")
 
