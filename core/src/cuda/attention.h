@@ -9,13 +9,15 @@
 
 namespace torch::cuda {
 
-// (batch, heads, rows, columns), whose columns lie beside each other. Strides count elements.
+// (batch, heads, rows, columns), whose columns lie beside each other; rows begin at multiples of sixteen bytes. Strides
+// count elements.
 struct HeadsOf {
   const void* data;
   int64_t batch, head, row;
 };
 struct AttentionMask {
-  const void* data;  // null: none; one byte each, which lets attend, or float32, which is added
+  const void*
+      data;  // null: none; one byte each, which lets attend, or numbers, which are added: float32, of float64 float64
   bool is_bool;
   int64_t batch, head, row, column;  // strides
 };
@@ -24,26 +26,27 @@ struct AttentionMask {
 struct AttentionDropout {
   bool on;
   uint64_t threshold;
-  float scale;      // of weights that are kept
+  double scale;     // of weights that are kept
   Drawing drawing;  // of the forward kernel, which writes where it began to `stream`
   RandomStream* stream;
 };
 struct AttentionCall {
-  DType dtype;                                        // float16, bfloat16 or float32
+  DType dtype;                                        // float16, bfloat16, float32 or float64
   int64_t batch, heads, queries, keys, width, depth;  // depth: columns of v
   HeadsOf q, k, v;
   AttentionMask mask;
   bool is_causal;  // query i sees the keys up to i
-  float scale;
+  double scale;
   AttentionDropout dropout;
-  void* out;   // (batch, heads, queries, depth)
-  float* log;  // (batch, heads, queries)
+  void* out;  // (batch, heads, queries, depth)
+  void* log;  // (batch, heads, queries), float32, of float64 float64
   // Of the derivative: of out; of q, k and v, as `out` lies.
   HeadsOf grad;
   void *grad_q, *grad_k, *grad_v;
+  void* grad_mask;  // (batch, heads, queries, keys), as log has numbers; 0 where no score is; null: is not asked for
 };
 
-constexpr int64_t kWidestHead = 128;  // width and depth at most
+constexpr int64_t kWidestHead = 256;  // width and depth at most
 // Of a block, forward and backward; devices differ in how much they have.
 size_t attention_shared_bytes(DType dtype, int64_t widest);
 void attend(const AttentionCall& call);

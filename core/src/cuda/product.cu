@@ -44,6 +44,7 @@ struct MatrixProblem {
             aligned && ((step == 1 && line % 8 == 0) || (line == 1 && step % 8 == 0))};
   }
   HalfSide halves_a, halves_b;  // of half types
+  bool stores_words;
   TORCH_VEC_INLINE HalfSide side_a(int64_t batch) const {
     HalfSide s = halves_a;
     s.data += batch * left.batch;
@@ -65,17 +66,23 @@ struct MatrixProblem {
     if (adds) v = Number(v + beta * read(added, batch, i, j));
     static_cast<E*>(out.data)[batch * out.batch + i * out.row + j * out.col] = cast<E>(v);
   }
+  // Of half types: in one word, where there is one.
+  TORCH_VEC_INLINE void store_two(int64_t batch, int64_t i, int64_t j, Number sum, Number next) const {
+    if (!stores_words) return store(batch, i, j, sum), store(batch, i, j + 1, next);
+    E* const to = static_cast<E*>(out.data) + batch * out.batch + i * out.row + j;
+    *reinterpret_cast<uint32_t*>(to) = pair_of<E>(alpha * sum, alpha * next);
+  }
 };
 
 }  // namespace
 
 template <>
 struct TileKernel<MatrixProblem<Float16>> {
-  static constexpr auto kRun = multiply_half_tiles<MatrixProblem<Float16>>;
+  static auto of(const MatrixProblem<Float16>& p) { return half_tiles_of(p); }
 };
 template <>
 struct TileKernel<MatrixProblem<BFloat>> {
-  static constexpr auto kRun = multiply_half_tiles<MatrixProblem<BFloat>>;
+  static auto of(const MatrixProblem<BFloat>& p) { return half_tiles_of(p); }
 };
 
 namespace {
@@ -114,11 +121,14 @@ typename NumberOf<E>::type factor(const ::torch::Scalar& x) {
 template <class E>
 void multiply_as(const char* op, int device, cudaStream_t stream, const ProductSize& s, const ::torch::Scalar& alpha,
                  const Slab& a, const Slab& b, const ::torch::Scalar& beta, const Slab& d, const Slab& c) {
-  MatrixProblem<E> p{s.batch, s.m, s.n, s.k, a, b, d, c, a.col == 1, b.row == 1, false, factor<E>(alpha), {}, {}, {}};
+  MatrixProblem<E> p{s.batch,          s.m, s.n, s.k, a,    b, d, c, a.col == 1, b.row == 1, false,
+                     factor<E>(alpha), {},  {},  {},  false};
   p.halves_a = p.side(a, a.row, a.col);
   p.halves_b = p.side(b, b.col, b.row);
   p.beta = factor<E>(beta);
   p.adds = d.data && p.beta != typename NumberOf<E>::type(0);
+  p.stores_words =
+      !p.adds && c.col == 1 && c.row % 2 == 0 && c.batch % 2 == 0 && reinterpret_cast<uintptr_t>(c.data) % 4 == 0;
   if (s.m > 1 && s.n > 1) return launch_tiles(op, p, device, stream);
   // Threads beside each other read elements beside each other; few results are too few for a thread each.
   const int64_t count = s.batch * s.m * s.n;

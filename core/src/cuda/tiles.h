@@ -125,7 +125,7 @@ __global__ __launch_bounds__(kThreads) void add_pieces(Problem p, int64_t pieces
 // The kernel of a problem; half_tiles.h has that of half types.
 template <class Problem>
 struct TileKernel {
-  static constexpr auto kRun = multiply_tiles<Problem>;
+  static auto of(const Problem&) { return multiply_tiles<Problem>; }
 };
 
 // Few tiles with much to add up are cut along k, by sizes only: so results have the same bits every time.
@@ -137,10 +137,10 @@ void launch_tiles(const char* op, const Problem& p, int device, cudaStream_t str
   const int64_t tiles = t.rows * t.columns * t.batches;
   if (tiles < kFull) t.pieces = std::max<int64_t>(1, std::min(p.k / kShortest, kFull / tiles));
   const auto grid = unsigned(std::min<int64_t>(tiles * t.pieces, int64_t(1) << 30));
-  if (t.pieces == 1) return launch(op, TileKernel<Problem>::kRun, grid, kThreads, 0, stream, p, t, nullptr);
+  if (t.pieces == 1) return launch(op, TileKernel<Problem>::of(p), grid, kThreads, 0, stream, p, t, nullptr);
   const int64_t count = p.batches * p.m * p.n;
   auto* partial = static_cast<Number*>(allocate(size_t(count * t.pieces) * sizeof(Number), device, stream));
-  launch(op, TileKernel<Problem>::kRun, grid, kThreads, 0, stream, p, t, partial);
+  launch(op, TileKernel<Problem>::of(p), grid, kThreads, 0, stream, p, t, partial);
   launch(op, add_pieces<Problem>, blocks_for(count), kThreads, 0, stream, p, t.pieces, partial);
   release(partial);
 }

@@ -128,38 +128,53 @@ Tensor norms(const Tensors& tensors, double order) {
 
 // --- attention ---
 
-HeadsOf heads_of(const char* op, const char* what, const Tensor& t, const Tensor& like, int64_t rows, int64_t columns) {
+// Rows of a head, which kernels read sixteen bytes at a time: laid out anew where they do not begin at such addresses.
+HeadsOf heads_of(const char* op, const char* what, Tensor& t, const Tensor& like, int64_t rows, int64_t columns) {
   TORCH_CHECK(t.has_memory() && t.dim() == 4 && t.size(0) == like.size(0) && t.size(1) == like.size(1) &&
                   t.size(2) == rows && t.size(3) == columns && t.dtype() == like.dtype() && t.device() == like.device(),
               op, ": ", what, " must be ", like.dtype(), " of shape (", like.size(0), ", ", like.size(1), ", ", rows,
               ", ", columns, ") on ", like.device(), ", got ", t, " on ", t.device());
   TORCH_CHECK(t.stride(3) == 1 || t.size(3) <= 1, op, ": columns of ", what,
               " must lie beside each other, got strides ", t.strides());
+  const int64_t of = 16 / torch::item_size(t.dtype());
+  bool fits = reinterpret_cast<uintptr_t>(t.data()) % 16 == 0;
+  for (int64_t d = 0; d < 3; ++d) fits &= t.size(d) <= 1 || t.stride(d) % of == 0;
+  if (!fits) {
+    const Tensor wide =
+        torch::empty_tensor({t.size(0), t.size(1), rows, (columns + of - 1) / of * of}, t.dtype(), t.device());
+    Tensor laid = torch::view_of(wide, t.sizes(), wide.strides(), 0);
+    torch::copy_into(laid, t);
+    t = laid;
+  }
   return {t.data(), t.stride(0), t.stride(1), t.stride(2)};
 }
-AttentionCall call_of(const char* op, const Tensor& q, const Tensor& k, const Tensor& v,
-                      const std::optional<Tensor>& mask, bool is_causal, double scale) {
+DType dtype_of_sums(DType t) { return t == DType::Float64 ? t : DType::Float32; }
+// q, k and v may become other tensors, which must live until the launch.
+AttentionCall call_of(const char* op, Tensor& q, Tensor& k, Tensor& v, const std::optional<Tensor>& mask,
+                      bool is_causal, double scale) {
   TORCH_CHECK(q.dim() == 4 && k.dim() == 4 && v.dim() == 4 && q.device().type == torch::DeviceType::CUDA, op,
               ": query, key and value must be tensors of CUDA with 4 dims, got ", q, ", ", k, " and ", v);
-  TORCH_CHECK_IMPLEMENTED(q.dtype() == DType::Float32 || q.dtype() == DType::Float16 || q.dtype() == DType::BFloat16,
-                          op, ": no kernel for ", q.dtype(), " tensors on ", q.device());
+  TORCH_CHECK_IMPLEMENTED(is_computed(q.dtype()), op, ": no kernel for ", q.dtype(), " tensors on ", q.device());
   AttentionCall c{};
   c.dtype = q.dtype();
   c.batch = q.size(0), c.heads = q.size(1), c.queries = q.size(2), c.keys = k.size(2);
   c.width = q.size(3), c.depth = v.size(3);
   TORCH_CHECK_IMPLEMENTED(c.width <= kWidestHead && c.depth <= kWidestHead, op, ": no kernel for heads wider than ",
                           kWidestHead, ", got ", c.width, " and ", c.depth);
-  c.q = heads_of(op, "query", q, q, c.queries, c.width);
-  c.k = heads_of(op, "key", k, q, c.keys, c.width);
-  c.v = heads_of(op, "value", v, q, c.keys, c.depth);
-  c.is_causal = is_causal, c.scale = float(scale);
+  TORCH_CHECK_IMPLEMENTED(std::max(c.queries, c.keys) < (int64_t(1) << 30), op, ": no kernel for 2^30 rows, got ",
+                          c.queries, " and ", c.keys);
+  const Tensor like = q;
+  c.q = heads_of(op, "query", q, like, c.queries, c.width);
+  c.k = heads_of(op, "key", k, like, c.keys, c.width);
+  c.v = heads_of(op, "value", v, like, c.keys, c.depth);
+  c.is_causal = is_causal, c.scale = scale;
   if (mask) {
     const Tensor& m = *mask;
     TORCH_CHECK(m.has_memory() && m.dim() == 4 && m.size(0) == c.batch && m.size(1) == c.heads &&
                     m.size(2) == c.queries && m.size(3) == c.keys && m.device() == q.device() &&
-                    (m.dtype() == DType::Bool || m.dtype() == DType::Float32),
-                op, ": mask must be torch.bool or torch.float32 of shape (", c.batch, ", ", c.heads, ", ", c.queries,
-                ", ", c.keys, ") on ", q.device(), ", got ", m, " on ", m.device());
+                    (m.dtype() == DType::Bool || m.dtype() == dtype_of_sums(c.dtype)),
+                op, ": mask must be torch.bool or ", dtype_of_sums(c.dtype), " of shape (", c.batch, ", ", c.heads,
+                ", ", c.queries, ", ", c.keys, ") on ", q.device(), ", got ", m, " on ", m.device());
     c.mask = {m.data(), m.dtype() == DType::Bool, m.stride(0), m.stride(1), m.stride(2), m.stride(3)};
   }
   return c;
@@ -176,12 +191,12 @@ void set_dropout(const char* op, AttentionCall& c, double dropout, const Tensor&
   TORCH_CHECK(drawn.numel() == 2 && drawn.dtype() == DType::Int64 && drawn.is_contiguous(), op,
               ": drawn must be what attention gave, got ", drawn);
   c.dropout.on = true;
-  c.dropout.scale = dropout == 1 ? 0 : float(1 / (1 - dropout));
+  c.dropout.scale = dropout == 1 ? 0 : 1 / (1 - dropout);
   c.dropout.stream = reinterpret_cast<torch::RandomStream*>(drawn.data<int64_t>());
 }
 
-py::tuple attention(const Tensor& q, const Tensor& k, const Tensor& v, const std::optional<Tensor>& mask,
-                    bool is_causal, double scale, double dropout) {
+py::tuple attention(Tensor q, Tensor k, Tensor v, const std::optional<Tensor>& mask, bool is_causal, double scale,
+                    double dropout) {
   AttentionCall c = call_of("attention", q, k, v, mask, is_causal, scale);
   Tensor drawn = torch::empty_tensor({dropout == 0 ? 0 : 2}, DType::Int64, q.device());
   set_dropout("attention", c, dropout, drawn);
@@ -191,8 +206,8 @@ py::tuple attention(const Tensor& q, const Tensor& k, const Tensor& v, const std
     c.dropout.drawing = drawing_of(stream, q.device().index, (uint64_t(n) + 31) / 32);
   }
   Tensor out = torch::empty_tensor({c.batch, c.heads, c.queries, c.depth}, c.dtype, q.device()),
-         log = torch::empty_tensor({c.batch, c.heads, c.queries}, DType::Float32, q.device());
-  c.out = out.data(), c.log = log.data<float>();
+         log = torch::empty_tensor({c.batch, c.heads, c.queries}, dtype_of_sums(c.dtype), q.device());
+  c.out = out.data(), c.log = log.data();
   if (out.numel()) attend(c);
   return py::make_tuple(out, log, drawn);
 }
@@ -204,25 +219,33 @@ Tensor kept_of_attention(const Tensor& drawn, const std::vector<int64_t>& sizes,
   return kept;
 }
 
-py::tuple attention_backward(const Tensor& grad, const Tensor& q, const Tensor& k, const Tensor& v,
-                             const std::optional<Tensor>& mask, const Tensor& out, const Tensor& log,
-                             const Tensor& drawn, bool is_causal, double scale, double dropout) {
+// The gradients of query, key and value, and that of the mask, where it is asked for.
+py::tuple attention_backward(Tensor grad, Tensor q, Tensor k, Tensor v, const std::optional<Tensor>& mask,
+                             const Tensor& out, const Tensor& log, const Tensor& drawn, bool is_causal, double scale,
+                             double dropout, bool of_mask) {
   const char* const op = "attention_backward";
   AttentionCall c = call_of(op, q, k, v, mask, is_causal, scale);
   set_dropout(op, c, dropout, drawn);
   c.grad = heads_of(op, "grad", grad, q, c.queries, c.depth);
-  heads_of(op, "out", out, q, c.queries, c.depth);
-  TORCH_CHECK(out.is_contiguous() && log.is_contiguous() && log.dtype() == DType::Float32 &&
-                  log.numel() == c.batch * c.heads * c.queries && log.device() == q.device(),
+  TORCH_CHECK(out.has_memory() && out.is_contiguous() && out.dtype() == c.dtype && out.device() == q.device() &&
+                  out.numel() == c.batch * c.heads * c.queries * c.depth && log.is_contiguous() &&
+                  log.dtype() == dtype_of_sums(c.dtype) && log.numel() == c.batch * c.heads * c.queries &&
+                  log.device() == q.device(),
               op, ": out and log must be what attention gave, got ", out, " and ", log);
-  c.out = const_cast<void*>(static_cast<const void*>(out.data())), c.log = const_cast<float*>(log.data<float>());
-  const auto fresh = [&](int64_t rows, int64_t columns) {
-    return torch::empty_tensor({c.batch, c.heads, rows, columns}, c.dtype, q.device());
+  c.out = const_cast<void*>(out.data()), c.log = const_cast<void*>(log.data());
+  const auto fresh = [&](int64_t rows, int64_t columns, DType dtype) {
+    return torch::empty_tensor({c.batch, c.heads, rows, columns}, dtype, q.device());
   };
-  Tensor grad_q = fresh(c.queries, c.width), grad_k = fresh(c.keys, c.width), grad_v = fresh(c.keys, c.depth);
+  Tensor grad_q = fresh(c.queries, c.width, c.dtype), grad_k = fresh(c.keys, c.width, c.dtype),
+         grad_v = fresh(c.keys, c.depth, c.dtype);
   c.grad_q = grad_q.data(), c.grad_k = grad_k.data(), c.grad_v = grad_v.data();
+  std::optional<Tensor> grad_mask;
+  if (of_mask) {
+    grad_mask = fresh(c.queries, c.keys, dtype_of_sums(c.dtype));
+    c.grad_mask = grad_mask->data();
+  }
   attend_backward(c);
-  return py::make_tuple(grad_q, grad_k, grad_v);
+  return py::make_tuple(grad_q, grad_k, grad_v, grad_mask);
 }
 
 // --- steps of recurrent layers ---
@@ -284,8 +307,7 @@ void add_fused(py::module_& m) {
   m.def("norms", norms);
   // Whether a device has kernels for attention with heads of this width.
   m.def("has_attention", [](int device, DType dtype, int64_t widest) {
-    if (dtype != DType::Float32 && dtype != DType::Float16 && dtype != DType::BFloat16) return false;
-    if (widest < 1 || widest > kWidestHead) return false;
+    if (!is_computed(dtype) || widest < 1 || widest > kWidestHead) return false;
     return attention_shared_bytes(dtype, widest) <= shared_bytes_of_block(device);
   });
   m.def("attention", attention);

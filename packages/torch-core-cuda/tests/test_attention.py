@@ -18,8 +18,9 @@ SHAPES = [
     ((1, 2, 3, 64, 128), (1, 2, 3, 20, 128), (1, 2, 3, 20, 100)),
     ((2, 4, 1, 64), (2, 4, 37, 64), (2, 4, 37, 64)),
     ((3, 1, 6, 40), (4, 7, 40), (4, 7, 40)),  # batches are broadcast
+    ((1, 1, 20, 200), (1, 1, 41, 200), (1, 1, 41, 256)),  # more columns than a block sums up
 ]
-NEAR = {torch.float32: 4e-6, torch.float16: 4e-3, torch.bfloat16: 3e-2}
+NEAR = {torch.float64: 1e-12, torch.float32: 4e-6, torch.float16: 4e-3, torch.bfloat16: 3e-2}
 MASKS = ["none", "causal", "bool", "numbers"]
 
 
@@ -44,14 +45,17 @@ def test_values_and_derivatives(shapes, kind, dtype):
     mask, causal = mask_of(kind, (shapes[0][-2], shapes[1][-2]), dtype), kind == "causal"
     there = [t.cuda().requires_grad_() for t in here]
     exact = [t.double().requires_grad_() for t in here]
-    wide = mask.double() if kind == "numbers" else mask
+    wide = mask.double().clone().requires_grad_() if kind == "numbers" else mask
+    given = None if mask is None else mask.cuda().detach().requires_grad_(kind == "numbers")
     expected = F.scaled_dot_product_attention(*exact, attn_mask=wide, is_causal=causal)
-    found = F.scaled_dot_product_attention(*there, attn_mask=None if mask is None else mask.cuda(), is_causal=causal)
+    found = F.scaled_dot_product_attention(*there, attn_mask=given, is_causal=causal)
     assert found.is_cuda and found.dtype == dtype and found.shape == expected.shape
     grad = numbers(tuple(expected.shape), dtype, 7)
     expected.backward(grad.double())
     found.backward(grad.cuda())
     pairs = [(found, expected), *((a.grad, b.grad) for a, b in zip(there, exact, strict=True))]
+    if kind == "numbers":
+        pairs.append((given.grad, wide.grad))
     for a, b in pairs:
         assert a.dtype == dtype
         assert (a.detach().cpu().double() - b).abs().max() <= NEAR[dtype] * max(1.0, b.abs().max().item())
@@ -117,13 +121,48 @@ def test_second_derivatives_are_those_of_the_formula(causal):
 
 
 def test_what_the_kernels_do_not_take_is_composed():
-    q = numbers((2, 6, 8), torch.float64, 0).cuda()
-    mask = numbers((6, 6), torch.float64, 1).cuda().requires_grad_()
-    F.scaled_dot_product_attention(q, q, q, attn_mask=mask).sum().backward()
-    assert mask.grad is not None
-    wide = numbers((1, 4, 200), torch.float32, 2)
+    wide = numbers((1, 4, 300), torch.float32, 2)
     here, there = (F.scaled_dot_product_attention(t, t, t) for t in (wide, wide.cuda()))
     assert torch.allclose(there.cpu(), here, atol=1e-5)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("shape", [(6, 9), (2, 1, 6, 9), (3, 1, 9)])
+def test_the_gradient_of_a_mask_is_added_up_over_the_heads_that_share_it(shape, causal):
+    def gradients(device):
+        q, k, v = (numbers((2, 3, rows, 8), torch.float64, i).to(device) for i, rows in enumerate((6, 9, 9)))
+        mask = numbers(shape, torch.float64, 4).to(device).requires_grad_()
+        q.requires_grad_()
+        out = F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal)
+        (first,) = torch.autograd.grad(out.square().sum(), mask, create_graph=True)
+        return [first, *torch.autograd.grad(first.square().sum(), (q, mask))]
+
+    before = _native.counts()["launches"]
+    found = gradients("cuda")
+    assert _native.counts()["launches"] > before
+    expected = gradients_composed(shape, causal)
+    for a, b in zip(found, expected, strict=True):
+        assert a.shape == b.shape and torch.allclose(a.cpu(), b, rtol=1e-9, atol=1e-11)
+
+
+def gradients_composed(shape, causal):
+    """By the formula, in double on the CPU."""
+    q, k, v = (numbers((2, 3, rows, 8), torch.float64, i) for i, rows in enumerate((6, 9, 9)))
+    mask = numbers(shape, torch.float64, 4).requires_grad_()
+    q.requires_grad_()
+    scores = q @ k.mT / math.sqrt(8) + mask
+    if causal:
+        scores = scores.masked_fill(~torch.ones(6, 9, dtype=torch.bool).tril(), -math.inf)
+    out = torch.softmax(scores, -1) @ v
+    (first,) = torch.autograd.grad(out.square().sum(), mask, create_graph=True)
+    return [first, *torch.autograd.grad(first.square().sum(), (q, mask))]
+
+
+def test_rows_that_do_not_begin_at_sixteen_bytes_are_laid_out_anew():
+    packed = numbers((2, 50, 3 * 4 * 16 + 3), torch.float16, 0).cuda()[..., 3:]
+    q, k, v = (t.reshape(2, 50, 4, 16).transpose(1, 2) for t in packed.chunk(3, -1))
+    y = F.scaled_dot_product_attention(q, k, v)
+    assert torch.equal(y, F.scaled_dot_product_attention(q.contiguous(), k.contiguous(), v.contiguous()))
 
 
 def test_the_same_call_has_the_same_bits():
@@ -140,14 +179,14 @@ def test_the_same_call_has_the_same_bits():
 
 def test_the_operator_says_what_it_cannot_take():
     attention, q = torch.ops.torch_cuda.attention, torch.ones(1, 1, 4, 8, device="cuda")
-    with pytest.raises(NotImplementedError, match="no kernel for torch.float64"):
-        attention(q.double(), q.double(), q.double(), None, False, 1.0, 0.0)
+    with pytest.raises(NotImplementedError, match="no kernel for torch.int64"):
+        attention(q.long(), q.long(), q.long(), None, False, 1.0, 0.0)
     with pytest.raises(RuntimeError, match=r"key must be torch.float32 of shape \(1, 1, 4, 8\)"):
         attention(q, q[..., :4], q, None, False, 1.0, 0.0)
     with pytest.raises(RuntimeError, match="mask must be torch.bool or torch.float32"):
         attention(q, q, q, torch.ones(1, 1, 4, 4), False, 1.0, 0.0)
-    with pytest.raises(NotImplementedError, match="wider than 128"):
-        attention(*(torch.ones(1, 1, 4, 200, device="cuda"),) * 3, None, False, 1.0, 0.0)
+    with pytest.raises(NotImplementedError, match="wider than 256"):
+        attention(*(torch.ones(1, 1, 4, 300, device="cuda"),) * 3, None, False, 1.0, 0.0)
     assert math.isfinite(attention(q, q, q, None, False, 1.0, 0.0)[0].sum().item())
 
 

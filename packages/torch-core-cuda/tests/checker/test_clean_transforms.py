@@ -61,15 +61,18 @@ def attention():
     from torch._cuda import attention  # noqa: F401  (its operators)
 
     found = []
-    for dtype in (torch.float32, torch.bfloat16):
+    mask = torch.zeros(1, 2, 70, 90, device="cuda")
+    forms = ((None, True, False), (mask.bool().logical_not(), False, False), (mask, False, True))
+    for dtype, width in ((torch.float32, 20), (torch.bfloat16, 20), (torch.float64, 20), (torch.bfloat16, 136)):
         q, k, v = (
-            torch.linspace(-1, 1, 1 * 2 * n * 20, device="cuda").reshape(1, 2, n, 20).to(dtype) for n in (70, 90, 90)
+            torch.linspace(-1, 1, 2 * n * width, device="cuda").reshape(1, 2, n, width).to(dtype) for n in (70, 90, 90)
         )
-        for mask, causal in ((None, True), (torch.ones(1, 2, 70, 90, dtype=torch.bool, device="cuda"), False)):
+        for given, causal, of_mask in forms[: 1 if width > 20 else 3]:
+            given = given.to(dtype) if of_mask and dtype is torch.float64 else given
             for dropout in (0.0, 0.4):
-                kept = torch.ops.torch_cuda.attention(q, k, v, mask, causal, 0.3, dropout)
-                given = (kept[0], q, k, v, mask, *kept, causal, 0.3, dropout)
-                found += [*kept, *torch.ops.torch_cuda.attention_backward(*given)]
+                kept = torch.ops.torch_cuda.attention(q, k, v, given, causal, 0.3, dropout)
+                all = (kept[0], q, k, v, given, *kept, causal, 0.3, dropout, of_mask)
+                found += [*kept, *(t for t in torch.ops.torch_cuda.attention_backward(*all) if t is not None)]
     return found
 
 

@@ -11,15 +11,13 @@ from torch import library
 
 from . import _native
 
-#: of masks that are added
-DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 ARGUMENTS = "Tensor query, Tensor key, Tensor value, Tensor? mask"
 
 _library = library.Library("torch_cuda", "DEF")
 _library.define(f"attention({ARGUMENTS}, bool is_causal, float scale, float dropout) -> (Tensor, Tensor, Tensor)")
 _library.define(
     f"attention_backward(Tensor grad, {ARGUMENTS}, Tensor out, Tensor log, Tensor drawn, bool is_causal, float scale, "
-    "float dropout) -> (Tensor, Tensor, Tensor)"
+    "float dropout, bool of_mask) -> (Tensor, Tensor, Tensor, Tensor?)"
 )
 _library.impl("attention", _native.attention, "CUDA")
 _library.impl("attention_backward", _native.attention_backward, "CUDA")
@@ -30,16 +28,21 @@ def _beside(t):
     return t if t.stride(-1) == 1 or t.shape[-1] <= 1 else t.contiguous()
 
 
+def _dtype_of_sums(t):
+    return t.dtype if t.dtype is torch.float64 else torch.float32
+
+
 @library.register_fake("torch_cuda::attention")
 def _shapes(query, key, value, mask, is_causal, scale, dropout):
     out = query.new_empty((*query.shape[:3], value.shape[3]))
     drawn = query.new_empty(2 if dropout else 0, dtype=torch.int64)
-    return out, query.new_empty(query.shape[:3], dtype=torch.float32), drawn
+    return out, query.new_empty(query.shape[:3], dtype=_dtype_of_sums(query)), drawn
 
 
 @library.register_fake("torch_cuda::attention_backward")
-def _shapes_of_backward(grad, query, key, value, mask, out, log, drawn, is_causal, scale, dropout):
-    return tuple(t.new_empty(t.shape) for t in (query, key, value))
+def _shapes_of_backward(grad, query, key, value, mask, out, log, drawn, is_causal, scale, dropout, of_mask):
+    grad_mask = log.new_empty(mask.shape) if of_mask else None
+    return *(t.new_empty(t.shape) for t in (query, key, value)), grad_mask
 
 
 def composed(query, key, value, mask, is_causal, scale, kept=None, dropout=0.0):
@@ -66,34 +69,39 @@ def _backward(ctx, grad, *_):
     query, key, value, mask, out, log, drawn = ctx.saved_tensors
     if grad is None:
         return (None,) * 7
-    grads = torch.ops.torch_cuda.attention_backward(
-        _beside(grad), query, key, value, mask, out, log, drawn, ctx.is_causal, ctx.scale, ctx.dropout
-    )
-    return *grads, None, None, None, None
+    settings = ctx.is_causal, ctx.scale, ctx.dropout, ctx.needs_input_grad[3]
+    grads = torch.ops.torch_cuda.attention_backward(_beside(grad), query, key, value, mask, out, log, drawn, *settings)
+    return *grads, None, None, None
 
 
 library.register_autograd("torch_cuda::attention", _backward, setup_context=_save)
 
 
 def _save_of_backward(ctx, inputs, output):
-    *tensors, ctx.is_causal, ctx.scale, ctx.dropout = inputs
+    *tensors, ctx.is_causal, ctx.scale, ctx.dropout, ctx.of_mask = inputs
     ctx.set_materialize_grads(False)
     ctx.save_for_backward(*tensors[:5], tensors[7])
 
 
 def _second(ctx, *grads):
     with torch.enable_grad():
-        # as of (grad, query, key, value): out and log follow from them
+        # as of (grad, query, key, value, mask): out and log follow from them
         *given, mask, drawn = ctx.saved_tensors
-        given = [t.detach().float().requires_grad_() for t in given]
+        sums = _dtype_of_sums(given[0])
+        given = [t.detach().to(sums).requires_grad_() for t in given]
+        if ctx.of_mask:
+            mask = mask.detach().requires_grad_()
         sizes = [*given[1].shape[:3], given[2].shape[2]]
         kept = _native.attention_kept(drawn, sizes, ctx.dropout) if ctx.dropout else None
         out = composed(*given[1:], mask, ctx.is_causal, ctx.scale, kept, ctx.dropout)
-        first = torch.autograd.grad(out, given[1:], given[0], create_graph=True)
-        total = sum((f * g.float()).sum() for f, g in zip(first, grads, strict=True) if g is not None)
-        found = torch.autograd.grad(total, given, allow_unused=True)
+        of = [*given, mask] if ctx.of_mask else given
+        first = torch.autograd.grad(out, of[1:], given[0], create_graph=True)
+        pairs = zip(first, grads[: len(first)], strict=True)
+        total = sum((f * g.to(sums)).sum() for f, g in pairs if g is not None)
+        found = torch.autograd.grad(total, of, allow_unused=True)
     dtype = ctx.saved_tensors[0].dtype
-    return *(None if g is None else g.to(dtype) for g in found), *(None,) * 7
+    of_mask = found[4] if ctx.of_mask else None
+    return *(None if g is None else g.to(dtype) for g in found[:4]), of_mask, *(None,) * 7
 
 
 library.register_autograd("torch_cuda::attention_backward", _second, setup_context=_save_of_backward)
@@ -125,9 +133,16 @@ def attend(query, key, value, mask, is_causal, scale, enable_gqa=False, dropout=
     if not fits or not width or not _native.has_attention(query.device.index, query.dtype, max(width, value.shape[-1])):
         return None
     if mask is not None:
-        if mask.device != query.device or mask.requires_grad or not (mask.dtype is torch.bool or mask.dtype in DTYPES):
+        sums = _dtype_of_sums(query)
+        if mask.device != query.device or mask.dtype not in (
+            torch.bool,
+            torch.float16,
+            torch.bfloat16,
+            torch.float32,
+            sums,
+        ):
             return None
-        mask = mask if mask.dtype is torch.bool else mask.float()
+        mask = mask if mask.dtype is torch.bool else mask.to(sums)
     try:
         batch = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2], value.shape[:-2])
         mask = None if mask is None else mask.expand(*batch, length, size)
