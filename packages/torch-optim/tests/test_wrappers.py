@@ -247,3 +247,12 @@ def test_a_plateau_calls_the_reduction_of_its_class():
     for value in (3.0, 3.0, 2.0, 2.0):
         schedule.step(value)
     assert seen == [2, 4] and optimizer.param_groups[0]["lr"] == pytest.approx(0.01)
+
+
+def test_what_a_class_keeps_beside_the_state_of_parameters_is_loaded_as_it_is():
+    p = torch.ones(2, requires_grad=True)
+    optimizer = optim.SGD([p], lr=0.5)
+    state = optimizer.state_dict()
+    state["state"]["of a wrapper"] = {p: torch.zeros(2)}
+    optimizer.load_state_dict(state)
+    assert optimizer.state["of a wrapper"][p].tolist() == [0.0, 0.0]

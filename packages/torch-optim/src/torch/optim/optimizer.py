@@ -424,7 +424,7 @@ class Optimizer:
         state = collections.defaultdict(dict)
         for key, value in state_dict["state"].items():
             p = by_number.get(key)
-            state[key if p is None else p] = copy.deepcopy(value) if p is None else _cast(p, value)
+            state[key if p is None else p] = value if p is None else _cast(p, value)  # a class's own: its keys stay
         for old, new in zip(groups, saved):
             new["params"] = old["params"]
             if "param_names" in old:
