@@ -47,7 +47,7 @@ PRODUCTS = [
     ),
     *(
         ("attention.cu", rf"{kernel}<Float16, 64, false>", most)
-        for kernel, most in (("forward", 55), ("backward_of_rows", 35), ("backward_of_columns", 37))
+        for kernel, most in (("forward", 26), ("backward_of_rows", 18), ("backward_of_columns", 16))
     ),
 ]
 #: Floating-point operations of a warp: by an instruction of its lanes, and by one on tensor cores (16 by 8 by 16).
