@@ -156,3 +156,8 @@ def test_loops_that_do_not_fit_are_named():
     ):
         with pytest.raises(RuntimeError, match=text):
             call()
+
+
+def test_a_namespace_called_like_a_function_of_python_hides_none():
+    assert repr(torch.ops.max) == "<namespace torch.ops.max>"
+    assert "max" not in vars(torch.ops)

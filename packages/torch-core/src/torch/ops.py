@@ -8,6 +8,7 @@ tensor([1, 2])
 
 from __future__ import annotations
 
+import builtins
 from types import SimpleNamespace
 
 import torch
@@ -293,7 +294,9 @@ def __getattr__(name):
     if name == "quantized_decomposed":  # torch-nn registers it
         from .ao.quantization.fx import _decomposed  # noqa: F401
 
-    namespace = globals()[name] = Namespace(name)
+    namespace = Namespace(name)
+    if not hasattr(builtins, name):  # torch.ops.max must not stand for max in this file
+        globals()[name] = namespace
     if name in COLLECTIVES and find_spec("torch.distributed"):  # which registers them
         from .distributed import _functional_operators, _group_operators  # noqa: F401
     return namespace
