@@ -40,7 +40,7 @@ LISTED = [
 PRODUCTS = [
     ("product.cu", r"multiply_tiles<MatrixProblem<float> >", 1.25),
     ("product.cu", r"multiply_tiles<MatrixProblem<double> >", 1.4),
-    ("product.cu", r"multiply_half_tiles<MatrixProblem<Float16>, true, false, true>", 70),
+    ("product.cu", r"multiply_half_tiles<MatrixProblem<Float16>, true, false, true>", 12),
     *(
         ("attention.cu", rf"{kernel}<float, 64, false>", 1.25)
         for kernel in ("forward", "backward_of_rows", "backward_of_columns")
