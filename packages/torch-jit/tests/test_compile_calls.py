@@ -368,3 +368,16 @@ def test_results_go_into_tensors_that_are_given():
         negated(torch.ones(3, 3), torch.empty(5, 3))
     with pytest.raises(torch._dynamo.exc.Unsupported, match="another shape or dtype than out has"):
         negated(torch.ones(2, 3), torch.empty(2, 3, dtype=torch.float64))
+
+
+def test_attention_of_many_scores_is_captured_whole():
+    import torch.nn.functional as F
+
+    query = torch.randn(1, 2, 1024, 4)
+    assert query.shape[1] * 1024 * 1024 > 1 << 20  # more than are held at one time where nothing is captured
+    compiled = torch.compile(F.scaled_dot_product_attention, fullgraph=True)
+    traced = torch.jit.trace(F.scaled_dot_product_attention, (query, query, query))
+    wanted = F.scaled_dot_product_attention(query, query, query)
+    for form in (compiled, traced):
+        torch.testing.assert_close(form(query, query, query), wanted)
+    assert sum(node.kind() == "aten::matmul" for node in traced.graph.nodes()) == 2

@@ -77,8 +77,10 @@ def scaled_dot_product_attention(
     if dtype in (torch.float16, torch.bfloat16):  # scores need more digits than the result
         query, key, value = query.float(), key.float(), value.float()
     if dropout_p == 0 and _tiled.pays(query, key, value, attn_mask):
+        from ._tiled_function import Tiled
+
         whole = partial(_whole, attn_mask=attn_mask, dropout_p=0.0, is_causal=is_causal, scale=scale)
-        return _tiled.Tiled.apply(whole, attn_mask, is_causal, scale, query, key, value).to(dtype)
+        return Tiled.apply(whole, attn_mask, is_causal, scale, query, key, value).to(dtype)
     return _whole(query, key, value, attn_mask, dropout_p, is_causal, scale).to(dtype)
 
 
