@@ -15,14 +15,17 @@ namespace torch::autograd {
 
 namespace {
 
-// A view of both. A tangent whose strides are not those of the value may have no such view, and is copied.
+// A view of both. A tangent whose strides are not those of the value may have no such view: then one of a copy.
 void look_at(DualCall& c, const Dual& self, uint64_t level, Result& result) {
   c.run(result);
   Result tangents;
-  if (c.row.schema.op_name() == "view" && c.row.schema.params[1].kind == Kind::IntList) {
-    tangents.tensors[0] = reshape(self.tangent, result.tensors[0].sizes());
-  } else {
-    c.values[0].tensor = self.tangent.get();
+  c.values[0].tensor = self.tangent.get();
+  try {
+    c.run(tangents);
+  } catch (const Error&) {
+    if (self.tangent.is_contiguous()) throw;
+    const Tensor copy = contiguous(self.tangent);
+    c.values[0].tensor = copy.get();
     c.run(tangents);
   }
   join(result, tangents, level, &c.given(0));
