@@ -60,6 +60,16 @@ def test_what_a_program_checks_is_checked_when_it_runs():
         run(torch.tensor(-1), X)
 
 
+def test_a_number_that_can_be_no_other_is_checked():
+    def columns(_, n, x):
+        return x.reshape(3, n.item()) @ torch.ones(4, 2)
+
+    program = holds(columns, (torch.tensor(4), X))
+    for run in (program.module(), again(program).module()):
+        with pytest.raises(RuntimeError, match=r"in columns: u0 is 4 in this exported program.* no other value"):
+            run(torch.tensor(6), X)
+
+
 def test_a_number_may_be_checked_against_a_size_that_changes():
     rows = {0: Dim("rows")}
     program = holds(up_to, (torch.tensor(2), X), (torch.tensor(5), torch.cat([X, X])), dynamic_shapes=((None, rows),))

@@ -19,7 +19,7 @@ from ._numbers import Integer, Real
 from ._questions import Questions
 from ._recorder import Recorder
 from ._sizes import Size
-from ._tape import Ref, Tape
+from ._tape import Call, Ref, Tape
 
 #: how a size may be changed: (name, the n-th other size). Primes, so that the rules of two sizes are told apart.
 _WAYS = {
@@ -108,7 +108,29 @@ def observe(
             given, forced = others[n] if others else (leaves, {})
             tapes.append(_record(function, _resized(given, moving, sizes), spec, forced))
     tape, varying = join(tapes)
-    return Program(tape, moving, varying, leaves, spec)
+    return Program(_fixed(tape, tapes), moving, varying, leaves, spec)
+
+
+def _fixed(tape: Tape, tapes: list[Tape]) -> Tape:
+    """The tape with a check of each number that only values tell and that was the same in all runs: what was computed
+    from it is a constant."""
+    calls = list(tape.calls)
+    for i, unknown in enumerate(tape.unknown):
+        if any(t.unknown[i].seen != unknown.seen for t in tapes):
+            continue
+        at = next((k for k, call in enumerate(calls) if unknown.n in call.results), None)
+        if at is None:
+            continue
+        text = (
+            f"{unknown.place}: {unknown.name} is {unknown.seen} in this exported program, which runs with no other value "
+            "that its example could be given"
+        )
+        arguments = {"function": "eq", "left": Size(unknown.n, unknown.dim), "right": unknown.seen}
+        check = Call(
+            "_check", torch.ops.aten._assert_scalar, arguments, frozenset(), {"text": text}, [], True, unknown.place
+        )
+        calls.insert(at + 1, check)
+    return replace(tape, calls=calls)
 
 
 def _example(function, leaves, spec, moving, plans, preserved):
