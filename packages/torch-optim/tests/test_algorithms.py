@@ -370,6 +370,36 @@ def test_sgd_by_the_name_of_alpha_1():
     assert optim.sgd.SGD is optim.SGD
 
 
+def test_sgd_of_2016_takes_the_input_of_a_step():
+    class Scale:
+        def __init__(self):
+            self.weight = torch.ones(2, requires_grad=True)
+
+        def parameters(self):
+            return [self.weight]
+
+        def __call__(self, x):
+            return x * self.weight
+
+    class Squared:
+        def parameters(self):
+            return []
+
+        def __call__(self, given, target):
+            return ((given - target) ** 2).sum()
+
+    model, x, y = Scale(), torch.tensor([1.0, 2.0]), torch.tensor([3.0, 0.0])
+    optimizer = optim.sgd((model, Squared()), lr=0.1)
+    assert optimizer.step(x, y).item() == 8.0  # (1 - 3)^2 + 2^2
+    torch.testing.assert_close(model.weight.detach(), torch.tensor([1.4, 0.2]))  # 1 - 0.1 * 2 (wx - y) x
+    optimizer.zero_grad()
+    assert optimizer.step() is None and optimizer.step(lambda: "loss") == "loss"
+    again = copy.deepcopy(optimizer)
+    assert again.models[0] is not model and again.param_groups[0]["params"][0] is again.models[0].weight
+    with pytest.raises(RuntimeError, match=r"step\(input\) needs a loss, and Scale gave a tensor of shape \(2,\)"):
+        optim.sgd(model, lr=0.1).step(x)
+
+
 def test_a_line_search_of_lbfgs_keeps_to_max_eval():
     p = torch.tensor([-1.2, 1.0], dtype=torch.float64, requires_grad=True)
     optimizer = optim.LBFGS([p], lr=1, max_iter=100, max_eval=12, history_size=5, line_search_fn="strong_wolfe")

@@ -110,14 +110,56 @@ class SGD(Optimizer):
         p.add_(g, alpha=-lr)
 
 
+class SGDOfModels(SGD):
+    """:class:`SGD` that knows the modules whose parameters it changes, as :func:`sgd` makes it."""
+
+    def __init__(self, models: tuple[Any, ...], lr: float, momentum: float) -> None:
+        super().__init__([p for m in models for p in m.parameters()], lr=lr, momentum=momentum)
+        self.models = models
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "models": self.models}
+
+    def step(self, input: Any = None, *targets: Any) -> Any:
+        """A step by the gradients that are there, by those of a closure, or by those of the loss of an input: what the
+        modules make of it one after the other, the last one with the targets. Gives the loss.
+
+        Raises RuntimeError where that is more than one number.
+        """
+        if input is None or (callable(input) and not targets):
+            return super().step(input)
+
+        def loss_of_input():
+            self.zero_grad()
+            *layers, last = self.models
+            value = input
+            for layer in layers:
+                value = layer(value)
+            loss = last(value, *targets)
+            if loss.numel() != 1:
+                raise RuntimeError(
+                    f"sgd: step(input) needs a loss, and {type(last).__name__} gave a tensor of shape {tuple(loss.shape)}: "
+                    "make it of (model, criterion), and call step(input, target)"
+                )
+            loss.backward()
+            return loss
+
+        return super().step(loss_of_input)
+
+
 def sgd(model: Any, lr: float, momentum: float = 0) -> Any:
-    """:class:`SGD` as alpha-1 made it: for a module, or several modules, instead of their parameters.
+    """:class:`SGD` as alpha-1 made it: for a module, or several modules, instead of their parameters. Its ``step`` takes
+    an input as well, and the target of a criterion.
 
-    >>> torch.optim.sgd(torch.nn.Linear(2, 1), lr=0.1).param_groups[0]["lr"]
-    0.1
+    >>> model = torch.nn.Linear(2, 1)
+    >>> optimizer = torch.optim.sgd((model, torch.nn.MSELoss()), lr=0.1)
+    >>> x, y = torch.eye(2), torch.ones(2, 1)
+    >>> losses = [optimizer.step(x, y).item() for _ in range(20)]
+    >>> losses[-1] < losses[0]
+    True
     """
-    models = model if isinstance(model, (tuple, list)) else (model,)
-    return SGD([p for m in models for p in m.parameters()], lr=lr, momentum=momentum)
+    return SGDOfModels(tuple(model) if isinstance(model, (tuple, list)) else (model,), lr, momentum)
 
 
+sgd.SGDOfModels = SGDOfModels
 sgd.SGD = SGD  # torch.optim.sgd.SGD, the class by the path of its file
