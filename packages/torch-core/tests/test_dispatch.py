@@ -323,6 +323,7 @@ def test_the_state_of_an_object_is_taken_and_set():
 
 
 def test_modes_see_tensors_made_of_data_and_numbers_that_are_read():
+    pytest.importorskip("torch.autograd")
     seen = []
 
     class Doubling(Mode):

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import _pytree as pytree
 from torch import nn
 from torch._higher_order_ops import map, scan, while_loop
 
@@ -26,7 +27,7 @@ def agrees(function, kinds, *examples, **options):
     session = onnxruntime.InferenceSession(program.model_proto.SerializeToString())
     for args in examples:
         given = {i.name: a.numpy() for i, a in zip(session.get_inputs(), args, strict=True)}
-        wanted = torch.utils._pytree.tree_leaves(net(*args))
+        wanted = pytree.tree_leaves(net(*args))
         for one, two in zip(session.run(None, given), wanted, strict=True):
             torch.testing.assert_close(torch.from_numpy(one), two, rtol=1e-5, atol=1e-4)
 

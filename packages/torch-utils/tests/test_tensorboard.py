@@ -357,6 +357,7 @@ def test_a_module_used_twice_and_indices_have_nodes_of_their_own(writer, tmp_pat
 
 
 def test_writers_of_other_libraries_get_the_graph_as_messages():
+    pytest.importorskip("torch.nn")
     from torch.utils.tensorboard import _pytorch_graph
     from torch.utils.tensorboard.graph import graph
 

@@ -26,6 +26,6 @@ def norms(tensors, ord):
         return None
     if float(ord) == math.inf and not all(t.numel() for t in tensors):
         return None  # the operator names what has no greatest element
-    if torch.is_grad_enabled() and any(t.requires_grad for t in tensors):
+    if any(t.requires_grad for t in tensors) and torch.is_grad_enabled():
         return None
     return torch.ops.torch_cuda.norms(list(tensors), float(ord))

@@ -4,8 +4,6 @@ tensors of one float32.
 
 from __future__ import annotations
 
-import torch
-
 from .._C import Tensor
 
 
@@ -24,11 +22,11 @@ def _amp_foreach_non_finite_check_and_unscale_(self: list[Tensor], found_inf: Te
     ([tensor([1., 2.])], tensor([0.]))
     """
     _one_number("_amp_foreach_non_finite_check_and_unscale_", found_inf=found_inf, inv_scale=inv_scale)
-    with torch.no_grad():
-        for grad in self:
-            if not bool(grad.isfinite().all()):
-                found_inf.fill_(1)
-            grad.mul_(inv_scale.to(grad.dtype).reshape(()))
+    factor = inv_scale.detach().reshape(())
+    for grad in (g.detach() for g in self):
+        if not bool(grad.isfinite().all()):
+            found_inf.detach().fill_(1)
+        grad.mul_(factor.to(grad.dtype))
 
 
 def _amp_update_scale_(
@@ -48,15 +46,15 @@ def _amp_update_scale_(
     tensor([8.])
     """
     _one_number("_amp_update_scale_", scale=self, growth_tracker=growth_tracker, found_inf=found_inf)
-    with torch.no_grad():
-        if found_inf.item():
-            self.mul_(scale_backoff_factor)
-            growth_tracker.zero_()
-        elif growth_tracker.item() + 1 == growth_interval:
-            grown = self * scale_growth_factor
-            if bool(grown.isfinite().all()):
-                self.copy_(grown)
-            growth_tracker.zero_()
-        else:
-            growth_tracker.add_(1)
+    scale = self.detach()
+    if found_inf.item():
+        scale.mul_(scale_backoff_factor)
+        growth_tracker.zero_()
+    elif growth_tracker.item() + 1 == growth_interval:
+        grown = scale * scale_growth_factor
+        if bool(grown.isfinite().all()):
+            scale.copy_(grown)
+        growth_tracker.zero_()
+    else:
+        growth_tracker.add_(1)
     return self
