@@ -7,8 +7,8 @@
 >>> int((model[0].weight == 0).sum())
 8
 >>> sparsifier.squash_mask()
->>> [name for name, _ in model.named_parameters()]
-['0.weight', '0.bias']
+>>> sorted(name for name, _ in model.named_parameters())
+['0.bias', '0.weight']
 """
 
 from .scheduler import BaseScheduler, CubicSL, LambdaSL
