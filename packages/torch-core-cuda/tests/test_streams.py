@@ -235,7 +235,19 @@ def test_what_is_asked_of_the_accelerator_is_asked_of_cuda():
     assert type(stream) is cuda.Stream and isinstance(stream, torch.Stream)
     with stream:
         assert accelerator.current_stream() == stream
-    assert type(torch.Event(enable_timing=True)) is cuda.Event and type(torch.Stream("cpu")) is torch.Stream
+    assert type(torch.Stream("cpu")) is torch.Stream and type(torch.Event("cpu")) is torch.Event
+    assert torch.Stream("cuda:0", 0).device == torch.device("cuda", 0) and torch.Stream(stream_id=0).stream_id == 0
+    begin, end = torch.Event("cuda", enable_timing=True), torch.Event(enable_timing=True)
+    assert type(begin) is type(end) is cuda.Event
+    begin.record()
+    end.record()
+    end.synchronize()
+    assert begin.elapsed_time(end) >= 0
+    begin, end = torch.Event("cuda"), torch.Event("cuda")  # a device is no wish for times
+    begin.record()
+    end.record()
+    with pytest.raises(ValueError, match="enable_timing"):
+        begin.elapsed_time(end)
     with accelerator.device_index(0):
         x = torch.ones(3, device="cuda")
         assert accelerator.current_device_index() == 0 and accelerator.memory_allocated() >= 12

@@ -22,7 +22,18 @@ def _kind(name: str, device: Any) -> str:
     return kind
 
 
-class Stream:
+class _OfDevice(type):
+    """Classes whose call makes the one of the device that is asked for; those of a device derive from them."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        if cls.__module__ == __name__:
+            device = args[0] if args else kwargs.get("device")
+            if _kind(cls.__name__, device) == "cuda":
+                return cls._on_cuda(*args, **kwargs)
+        return super().__call__(*args, **kwargs)
+
+
+class Stream(metaclass=_OfDevice):
     """An order of work of a device. On the CPU there is one, and what was called is done.
 
     >>> stream = torch.Stream("cpu")
@@ -32,15 +43,14 @@ class Stream:
 
     stream_id = 0
 
-    def __new__(cls, device: Any = None, priority: int = 0, **kwargs: Any) -> Any:
-        if cls is Stream and _kind("Stream", device) == "cuda":
-            from . import cuda
-
-            return cuda.Stream(device, priority, **kwargs)
+    def __new__(cls, device: Any = None, priority: int = 0) -> Any:
         return object.__new__(cls)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        pass
+    @staticmethod
+    def _on_cuda(*args: Any, **kwargs: Any) -> Any:
+        from . import cuda
+
+        return cuda.Stream(*args, **kwargs)
 
     @property
     def device(self) -> torch.device:
@@ -82,19 +92,18 @@ class Stream:
         return "<torch.Stream device=cpu>"
 
 
-class Event:
+class Event(metaclass=_OfDevice):
     """A moment in the work of a device. The CPU marks none: to record one is a RuntimeError.
 
     >>> torch.Event("cpu").query()
     True
     """
 
-    def __new__(cls, device: Any = None, *args: Any, **kwargs: Any) -> Any:
-        if cls is Event and _kind("Event", device) == "cuda":
-            from . import cuda
+    @staticmethod
+    def _on_cuda(device: Any = None, **kwargs: Any) -> Any:
+        from . import cuda
 
-            return cuda.Event(*args, **kwargs)
-        return object.__new__(cls)
+        return cuda.Event(**kwargs)  # on the device that records it first
 
     def __init__(
         self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False

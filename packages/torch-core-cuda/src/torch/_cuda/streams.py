@@ -149,9 +149,6 @@ class Event(torch.Event):
 
     DEFAULT, BLOCKING_SYNC, DISABLE_TIMING, INTERPROCESS = 0, 1, 2, 4
 
-    def __new__(cls, *args, **kwargs):
-        return object.__new__(cls)
-
     def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
         if interprocess and enable_timing:
             raise ValueError("torch.cuda.Event: an event between processes has no time: enable_timing=False")
