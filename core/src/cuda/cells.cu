@@ -2,22 +2,12 @@
 // the layers are written in; half types are rounded once.
 #include "cuda/cells.h"
 #include "cuda/each.h"
-#include "cuda/formula_kernels.h"
+#include "cuda/gates.h"
 #include "iterate/dense.h"
-#include "kernels/unary.h"
 
 namespace torch::cuda {
 
 namespace {
-
-template <class N>
-TORCH_VEC_INLINE N sigmoid_of(N x) {
-  return N(evaluate<formula::sigmoid>(&x, x));
-}
-template <class N>
-TORCH_VEC_INLINE N tanh_of(N x) {
-  return N(evaluate<formula::tanh>(&x, x));
-}
 
 // A matrix whose rows may have gaps between them.
 template <class E>

@@ -7,12 +7,11 @@
 // States are rounded to their dtype at each step, as they are given back.
 #include <algorithm>
 
-#include "cuda/formula_kernels.h"
+#include "cuda/gates.h"
 #include "cuda/recurrence.h"
 #include "cuda/runtime.h"
 #include "cuda/tiles.h"
 #include "cuda/values.h"
-#include "kernels/unary.h"
 
 namespace torch::cuda {
 
@@ -28,15 +27,6 @@ constexpr int kGates = kKind == Recurrence::LSTM  ? 4
                        : kKind == Recurrence::GRU ? 3
                                                   : 1;
 constexpr int kActed = 4;
-
-template <class N>
-TORCH_VEC_INLINE N sigmoid_of(N x) {
-  return N(evaluate<formula::sigmoid>(&x, x));
-}
-template <class N>
-TORCH_VEC_INLINE N tanh_of(N x) {
-  return N(evaluate<formula::tanh>(&x, x));
-}
 
 template <class E>
 struct Block {
@@ -64,6 +54,18 @@ __device__ __forceinline__ void write_rows(void* to, const All* from, int64_t fi
     static_cast<E*>(to)[(first + e / size) * size + e % size] = cast<E>(from[e % size].at[e / size]);
 }
 
+// Adds to the sums of all rows the products of `count` weights, `pitch` apart, with the numbers that stand in a line.
+template <class E, class N>
+__device__ __forceinline__ void add_products(Together<N>& sums, const E* w, int pitch, const Together<N>* line,
+                                             int count) {
+  for (int i = 0; i < count; ++i) {
+    const N weight = number(w[i * pitch]);
+    const Together<N> here = line[i];
+    TORCH_UNROLL
+    for (int row = 0; row < kTogether; ++row) sums.at[row] = plus_product(sums.at[row], weight, here.at[row]);
+  }
+}
+
 template <class E, Recurrence kKind>
 __global__ __launch_bounds__(kThreads) void forward(RecurrenceCall c) {
   using N = typename Block<E>::N;
@@ -84,12 +86,7 @@ __global__ __launch_bounds__(kThreads) void forward(RecurrenceCall c) {
         All sums;
         TORCH_UNROLL
         for (int row = 0; row < kTogether; ++row) sums.at[row] = number(static_cast<const E*>(c.b)[j]);
-        for (int k = 0; k < size; ++k) {
-          const N weight = number(own.w[k * wide + j]);
-          const All h = own.state[k];
-          TORCH_UNROLL
-          for (int row = 0; row < kTogether; ++row) sums.at[row] = plus_product(sums.at[row], weight, h.at[row]);
-        }
+        add_products(sums, own.w + j, wide, own.state, size);
         own.gates[j] = sums;
       }
       __syncthreads();
@@ -192,12 +189,7 @@ __global__ __launch_bounds__(kThreads) void backward(RecurrenceCall c) {
       __syncthreads();
       for (int k = int(threadIdx.x); k < size; k += kThreads) {
         All sums = own.state[k];
-        for (int j = 0; j < wide; ++j) {
-          const N weight = number(own.w[j * size + k]);
-          const All g = own.gates[j];
-          TORCH_UNROLL
-          for (int row = 0; row < kTogether; ++row) sums.at[row] = plus_product(sums.at[row], weight, g.at[row]);
-        }
+        add_products(sums, own.w + k, size, own.gates, wide);
         own.state[k] = sums;
       }
       __syncthreads();
