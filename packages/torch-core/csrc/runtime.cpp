@@ -155,8 +155,7 @@ PyMethodDef functions[] = {
      ">>> torch.set_num_threads(before)"},
     {"set_flush_denormal", put_flush_denormal, METH_O,
      "set_flush_denormal(mode)\n--\n\nWhether denormal numbers become zero in what this thread computes, on all "
-     "threads "
-     "that help it; False where the processor cannot do so.\n\n"
+     "threads that help it; False where the processor cannot do so.\n\n"
      ">>> torch.set_flush_denormal(True)\n"
      "True\n"
      ">>> torch.tensor([1e-40]) * 1\n"

@@ -269,6 +269,11 @@ def test_a_hash_is_the_exclusive_or_of_the_bits():
             and kept.numpy().tolist() == np.bitwise_xor.reduce(wide, axis=(0, 2), keepdims=True).tolist()
         )
     assert torch.hash_tensor(torch.ones(2, 0), 1).tolist() == [0, 0]
+    assert torch.hash_tensor(torch.tensor(3), 0).item() == torch.hash_tensor(torch.tensor(3)).item() == 3
+    with pytest.raises(IndexError, match=r"range of \[-2, 1\], but got 5"):
+        torch.hash_tensor(torch.ones(2, 3), 5)
+    with pytest.raises(RuntimeError, match="dim 0 appears multiple times"):
+        torch.hash_tensor(torch.ones(2, 3), (0, -2))
     with pytest.raises(RuntimeError, match=r"input.numel\(\) == 0.*shape \(0,\)"):
         torch.hash_tensor(torch.ones(0))
     with pytest.raises(NotImplementedError, match="view_as_real"):

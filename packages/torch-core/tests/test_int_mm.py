@@ -107,3 +107,17 @@ assert (torch._weight_int4pack_mm_for_cpu(x.requires_grad_(), packed, 36, groups
 def test_operands_of_a_product_with_weights_of_few_bits_fit_each_other(given, message):
     with pytest.raises(RuntimeError, match=message):
         torch._C._operator("_narrow_linear")(*given)
+
+
+@pytest.mark.parametrize("rows", [2, 20])
+def test_scales_of_integers_have_gradients_whatever_the_number_of_rows(rows):
+    pytest.importorskip("torch.autograd")
+    x, w = torch.randn(rows, 8), torch.randint(-127, 127, (5, 8), dtype=torch.int8)
+    scales = torch.rand(5, requires_grad=True)
+    torch._weight_int8pack_mm(x, w, scales).sum().backward()
+    torch.testing.assert_close(scales.grad, (x @ w.float().T).sum(0))
+    packed = torch._convert_weight_to_int4pack_for_cpu(torch.randint(0, 16, (5, 8), dtype=torch.int32), 1)
+    groups = torch.rand(2, 5, 2, requires_grad=True)
+    torch._weight_int4pack_mm_for_cpu(x, packed, 4, groups).sum().backward()
+    zeros = x.view(rows, 2, 4).sum((0, 2))  # of each group, for every row of the weight
+    torch.testing.assert_close(groups.grad[..., 1], zeros[:, None].expand(2, 5))

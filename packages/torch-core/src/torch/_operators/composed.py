@@ -310,18 +310,19 @@ def hash_tensor(
     if input.is_complex():
         raise NotImplementedError(f"hash_tensor: not implemented for {input.dtype}; hash torch.view_as_real(input)")
     dims = (dim,) if isinstance(dim, int) else tuple(dim or ())
+    _C._operator("squeeze")(input, dims)  # names what is no dim of the input, or is there twice
     if not dims and input.numel() == 0:
         raise RuntimeError(
             "hash_tensor: Expected reduction dim to be specified for input.numel() == 0. "
             f"Specify the reduction dim with the 'dim' argument; the input has shape {tuple(input.shape)}"
         )
     bits = input.detach().to(_C.float64).view(_C.int64) if input.is_floating_point() else input.to(_C.int64)
-    for d in sorted({d % max(bits.dim(), 1) for d in dims}) if dims else range(bits.dim()):
+    for d in [d % bits.dim() for d in dims if bits.dim()] or range(bits.dim()):
         while (size := bits.size(d)) > 1:
             half = size // 2
             folded = bits.narrow(d, 0, half) ^ bits.narrow(d, half, half)
             bits = folded if size % 2 == 0 else _C._operator("cat")([folded, bits.narrow(d, size - 1, 1)], d)
-        if bits.dim() and bits.size(d) == 0:
+        if bits.size(d) == 0:
             bits = bits.new_zeros([1 if e == d else n for e, n in enumerate(bits.shape)])
     if not keepdim:
         bits = bits.squeeze(dims) if dims else bits.reshape(())

@@ -17,8 +17,8 @@ _AT_ONCE = 1 << 19  # numbers of a weight that are floats at one time
 _op = _C._operator
 
 
-def _is_few(x: Tensor) -> bool:
-    return x.is_cpu and x.shape[0] <= _FEW and not x.requires_grad
+def _is_few(x: Tensor, scales: Tensor) -> bool:
+    return x.is_cpu and x.shape[0] <= _FEW and not (x.requires_grad or scales.requires_grad)
 
 
 def _rows_at_once(columns: int) -> int:
@@ -43,7 +43,7 @@ def _weight_int8pack_mm(self: Tensor, mat2: Tensor, scales: Tensor) -> Tensor:
         raise RuntimeError(
             "_weight_int8pack_mm: expected shapes (M, K), (N, K) and (N,), got {}, {} and {}".format(*shapes)
         )
-    if _is_few(self):
+    if _is_few(self, scales):
         return _op("_narrow_linear")(self, mat2, scales, mat2.shape[1]).to(self.dtype)
     x, mm = self.to(_C.float32), _op("mm")
     parts = [mm(x, rows.to(_C.float32).t()) for rows in mat2.split(_rows_at_once(shapes[1][1]))]
@@ -87,7 +87,7 @@ def _weight_int4pack_mm(self: Tensor, mat2: Tensor, qGroupSize: int, qScaleAndZe
             f"_weight_int4pack_mm: expected self (m, {k}), an even qGroupSize that divides {k} and qScaleAndZeros "
             f"({k} / group, {n}, 2), got {tuple(self.shape)}, {qGroupSize} and {tuple(qScaleAndZeros.shape)}"
         )
-    if _is_few(self):
+    if _is_few(self, qScaleAndZeros):
         return _op("_narrow_linear")(self, mat2, qScaleAndZeros, qGroupSize).to(self.dtype)
     mm, x, groups = _op("mm"), self.to(_C.float32), k // qGroupSize
     scale, zero = qScaleAndZeros.to(_C.float32).permute(2, 1, 0)
