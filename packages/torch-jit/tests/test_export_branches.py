@@ -1,5 +1,8 @@
 """``torch.cond`` and loops in exported programs: one operator, with graphs of the functions that it takes."""
 
+import io
+import json
+
 import pytest
 import torch
 from test_export_numbers import X, again, holds
@@ -100,3 +103,25 @@ def test_files_name_only_functions_that_the_graph_has():
 
     program = again(export(Module(lambda _, x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))), (X,)))
     assert torch.equal(program.module()(-X), X.cos())
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["forward", "training", "__class__", "_modules", "a.b", "true_graph_0 + (__import__('os').abort())", "a\n    b"],
+)
+def test_a_file_cannot_name_a_branch_so_that_it_hides_or_runs_something(name):
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+    written = io.BytesIO()
+    torch.export.save(export(Net(), (torch.ones(3),)), written)
+    written.seek(0)
+    content = torch.load(written)
+    text = content["exported program"]
+    assert text.count('"true_graph_0"') == 4
+    crafted = io.BytesIO()
+    torch.save({**content, "exported program": text.replace('"true_graph_0"', json.dumps(name))}, crafted)
+    crafted.seek(0)
+    with pytest.raises(RuntimeError, match="export.load: the program in the file is broken"):
+        torch.export.load(crafted)

@@ -232,9 +232,9 @@ def _read_graph(text):
         node = nodes[found["name"]] = _made(graph, found, nodes)
         if node.name != found["name"]:
             raise ValueError(f"two nodes of one name: {found['name']}")
-    modules = {}
+    modules, plain_module = {}, torch.nn.Module()
     for name, inner in text.get("functions", {}).items():
-        if not name.isidentifier():
+        if not name.isidentifier() or hasattr(plain_module, name):  # such as forward, which it would hide
             raise ValueError(f"a function of the name {name!r}")
         within, _, own = _read_graph(inner)
         modules[name] = GraphModule(own, within)
