@@ -53,10 +53,20 @@ def sections(text: str) -> dict[str, str]:
 
 
 def entry(folder: Path, version: str, day: datetime.date) -> str:
-    """The changelog entry of a version: under each heading what was written by hand for it, then the fragments."""
-    by_hand = written((folder / "CHANGELOG.md").read_text(), own(version)).partition("(unreleased)")[2]
+    """The changelog entry of a version: under each heading what was written by hand for it, then the fragments.
+
+    A first release has nothing before it to have changed, so it says by hand what the part is, and of the fragments
+    only what was added counts.
+    """
+    changelog = (folder / "CHANGELOG.md").read_text()
+    by_hand = written(changelog, own(version)).partition("(unreleased)")[2]
     found = sections(by_hand)
-    for kind, title in KINDS.items():
+    first = not re.search(r"^## .+ \(\d{4}-\d\d-\d\d\)$", changelog, re.M)
+    if first and not any(found.values()):
+        raise ValueError(
+            f"{folder.name} has no release yet: say in CHANGELOG.md, under '## {own(version)} (unreleased)', what it is"
+        )
+    for kind, title in {"added": KINDS["added"]}.items() if first else KINDS.items():
         if fragments := sorted((folder / "changes").glob(f"*.{kind}.md")):
             lines = [found.get(title, ""), *(f"- {f.read_text().strip()}" for f in fragments)]
             found[title] = "\n".join(line for line in lines if line)

@@ -57,6 +57,18 @@ def test_torch_itself_is_called_by_its_own_number_in_its_changelog(package):
     assert changelog.read_text() == "# Changelog\n\n" + text
 
 
+def test_a_first_release_says_by_hand_what_the_package_is_and_nothing_of_what_changed_before_it(package):
+    changelog = package.folder / "CHANGELOG.md"
+    changelog.write_text("# Changelog\n\n## 0.1.0 (unreleased)\n\nThe first release.\n\n### Added\n\n- `SGD`.\n")
+    text = release.entry(package.folder, "0.1.0", DAY)
+    assert text == "## 0.1.0 (2026-01-02)\n\nThe first release.\n\n### Added\n\n- `SGD`.\n- `Adam` is there.\n"
+    release.write(package, "0.1.0", text)
+    assert list((package.folder / "changes").iterdir()) == []
+    changelog.write_text("# Changelog\n")
+    with pytest.raises(ValueError, match=r"has no release yet: say in CHANGELOG.md, under '## 0.1.0 \(unreleased\)'"):
+        release.entry(package.folder, "0.1.0", DAY)
+
+
 def test_a_release_without_fragments_is_refused(package):
     for fragment in (package.folder / "changes").iterdir():
         fragment.unlink()
