@@ -162,6 +162,17 @@ class DeviceMesh:
             root._flat[name] = flat
         return root._flat[name]
 
+    def _beside(self, other: DeviceMesh) -> DeviceMesh:
+        """The mesh of our dims and those of another part of the same mesh."""
+        root = self._get_root_mesh()
+        names = (*(self.mesh_dim_names or ()), *(other.mesh_dim_names or ()))
+        if other._get_root_mesh() is not root or self is root or len(set(names)) < len(names):
+            raise ValueError(
+                f"DeviceMesh: {self} and {other} are not parts of one mesh with dims of their own; make one of all ranks, "
+                'as init_device_mesh("cpu", (2, 2), mesh_dim_names=("dp", "tp")), and take mesh["dp"] and mesh["tp"]'
+            )
+        return root[names]
+
     def _get_root_mesh(self):
         return self if self._parent is None else self._parent._get_root_mesh()
 

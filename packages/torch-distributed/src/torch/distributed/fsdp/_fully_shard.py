@@ -9,7 +9,7 @@ from .. import _collectives as collectives
 from .. import _world as world
 from ..device_mesh import DeviceMesh, init_device_mesh
 from ..tensor._dtensor import DTensor
-from ..tensor.placement_types import Shard
+from ..tensor.placement_types import Partial, Shard
 from ._group import ShardedParameters, Slot
 from .api import MixedPrecisionPolicy, OffloadPolicy
 
@@ -130,7 +130,9 @@ def fully_shard(
         reshard_after_forward: gather the parameters again for backward; False keeps them whole in between
         mp_policy: a :class:`MixedPrecisionPolicy`
 
-    Ranks must begin with equal parameters: those of the first rank are taken over.
+    Ranks must begin with equal parameters: those of the first rank are taken over.  Layers that ``parallelize_module``
+    has spread over another dim of the same mesh are cut once more: ``parallelize_module(net, mesh["tp"], plan)``,
+    then ``fully_shard(net, mesh=mesh["dp"])``.
 
     >>> import torch, torch.distributed as dist
     >>> from torch.distributed.fsdp import fully_shard
@@ -189,8 +191,8 @@ def _slots(modules, mesh, ignored, place):
     for parameter, found in places.items():
         if isinstance(parameter, nn.parameter.UninitializedParameter):
             raise RuntimeError(f"fully_shard: {found[0][1]} has no shape yet; run a forward pass first")
-        if isinstance(parameter, DTensor):
-            raise NotImplementedError(f"fully_shard: {found[0][1]} is a DTensor already; cut parameters once")
+        if isinstance(parameter, DTensor) and any(isinstance(p, Partial) for p in parameter.placements):
+            raise ValueError(f"fully_shard: {found[0][1]} is a sum over ranks, {parameter.placements}; redistribute it")
         if parameter.dim() == 0:
             raise ValueError(
                 f"fully_shard doesn't support scalar parameters. Change {found[0][1]} to a 1D tensor with numel equal to 1."
@@ -199,10 +201,11 @@ def _slots(modules, mesh, ignored, place):
     with torch.no_grad():
         for group in reversed(mesh.get_all_groups()):
             for parameter in places:
-                line = parameter.detach().contiguous()
+                whole = parameter._local_tensor if isinstance(parameter, DTensor) else parameter.detach()
+                line = whole.contiguous()
                 collectives.broadcast(line, group=group, group_src=0)
-                if line.data_ptr() != parameter.data_ptr():
-                    parameter.copy_(line)
+                if line.data_ptr() != whole.data_ptr():
+                    whole.copy_(line)
     return [Slot(found, parameter, mesh, dims[parameter]) for parameter, found in places.items()]
 
 
@@ -282,7 +285,7 @@ def _show_whole(state):
         state._keep([w.requires_grad_(s.piece.requires_grad) for w, s in zip(state.gather(), state.slots, strict=True)])
         state.begin_next(state.next_backward)
     for slot, tensor in zip(state.slots, state.whole, strict=True):
-        slot.show(tensor)
+        slot.show_whole(tensor)
 
 
 def register_fsdp_forward_method(module, method_name: str) -> None:

@@ -5,6 +5,7 @@ noted by number, and gathered again when backward asks for it.  The node's own b
 sums them over the ranks, and leaves each rank the sum for its pieces.
 """
 
+import math
 import weakref
 
 import torch
@@ -12,28 +13,39 @@ from torch.autograd import Function
 
 from .. import _collectives as collectives
 from .._reduce import ReduceOp
-from ..tensor._dtensor import DTensor, Piece
+from ..tensor._dtensor import DTensor, Piece, wrap
 from ..tensor._layout import Spec, chunk
-from ..tensor.placement_types import Replicate, Shard
+from ..tensor.placement_types import Replicate, Shard, _StridedShard
 
 
 class Slot:
     """A parameter: the modules and names under which it is found, and its piece along ``dim``.
 
-    It travels as lines, one for each index of ``dim``, so that what belongs to a rank lies together.
+    It travels as lines, one for each index of ``dim``, so that what belongs to a rank lies together.  A DTensor, of
+    what ``parallelize_module`` has cut, is on each rank the parameter that is cut once more.
     """
 
     def __init__(self, places, parameter, mesh, dim=0):
         self.places, self.dim = places, dim
-        self.shape, self.dtype = parameter.shape, parameter.dtype
+        self.spread = parameter._spec if isinstance(parameter, DTensor) else None
+        whole = parameter.detach() if self.spread is None else parameter._local_tensor
+        self.shape, self.dtype = whole.shape, whole.dtype
         self.length = self.shape[dim]
         self.ranks, self.rank = mesh.size(mesh.ndim - 1), mesh.get_local_rank(mesh.ndim - 1)
-        placements = (Shard(dim),) if mesh.ndim == 1 else (Replicate(), Shard(dim))
-        whole = parameter.to_local() if isinstance(parameter, DTensor) else parameter
-        piece = self.cut(whole.detach()).clone(memory_format=torch.contiguous_format)
-        self.piece = Piece(piece, Spec(mesh, placements, self.shape), requires_grad=parameter.requires_grad)
+        piece = self.cut(whole).clone(memory_format=torch.contiguous_format)
+        self.piece = Piece(piece, self._spec(mesh), requires_grad=parameter.requires_grad)
         self.line_shape = self.shape[:dim] + self.shape[dim + 1 :]
         self.line = self.line_shape.numel()
+
+    def _spec(self, mesh):
+        """How the pieces lie: on the mesh, or on the one that has its dims and those that the parameter lay on before."""
+        above = () if self.spread is None else self.spread.placements
+        parts = [n for n, p in zip(self.spread.mesh.shape if above else (), above, strict=True) if p == Shard(self.dim)]
+        here = _StridedShard(self.dim, split_factor=math.prod(parts)) if parts else Shard(self.dim)
+        placements = (here,) if mesh.ndim == 1 else (Replicate(), here)
+        if self.spread is None:
+            return Spec(mesh, placements, self.shape)
+        return Spec(mesh._beside(self.spread.mesh), (*placements, *above), self.spread.shape)
 
     def cut(self, whole):
         """This rank's piece of a tensor of the parameter's shape."""
@@ -47,6 +59,9 @@ class Slot:
     def of_lines(self, flat):
         """The inverse of :meth:`flat`."""
         return flat.reshape(-1, *self.line_shape).movedim(0, self.dim).contiguous()
+
+    def show_whole(self, value):
+        self.show(value if self.spread is None else wrap(value, self.spread))
 
     def show(self, value):
         for module, name in self.places:
@@ -133,7 +148,7 @@ class ShardedParameters:
                 self._keep(Unshard.apply(self, *pieces) if pieces else ())
             self.linked = torch.is_grad_enabled()
         for slot, tensor in zip(self.slots, self.whole, strict=True):
-            slot.show(tensor)
+            slot.show_whole(tensor)
 
     def _keep(self, whole):
         self.whole = list(whole)

@@ -1,5 +1,7 @@
 """What operators make of spread tensors: on the pieces where that is the same, else on whole ones."""
 
+from dataclasses import replace
+
 import torch
 from torch._pytree import tree_iter, tree_map_only
 
@@ -62,7 +64,13 @@ def _on_pieces(name, func, args, kwargs):
         args, kwargs = tree_map_only(
             torch.Tensor, lambda one: one if isinstance(one, DTensor) else _replica(one, mesh), (args, kwargs)
         )
+    args, kwargs = tree_map_only(DTensor, _of_pieces, (args, kwargs))
     return rule(*args, **kwargs)
+
+
+def _of_pieces(tensor):
+    """The tensor without pieces of pieces, of which rules know nothing."""
+    return tensor.redistribute(placements=tensor._spec.of_pieces.placements)
 
 
 def _replica(tensor, mesh):
@@ -106,7 +114,7 @@ def _pointwise(name, func, args, kwargs, spread):
             if isinstance(placement, Shard):
                 own = placement.dim - len(spec.shape) + len(tensor._spec.shape)
                 if own >= 0 and tensor._spec.shape[own] == spec.shape[placement.dim]:
-                    placement = Shard(own)
+                    placement = replace(placement, dim=own)
                 else:
                     placement = Replicate()
                     broadcast.append(dim)
@@ -132,6 +140,7 @@ def _pointwise(name, func, args, kwargs, spread):
 def _broadcast(name, func, args, kwargs, spread, shape):
     """Of tensors none of which has the shape of the result."""
     labels = []
+    spread = [_of_pieces(one) for one in spread]
     for one in spread:
         first = len(shape) - len(one._spec.shape)
         labels.append(

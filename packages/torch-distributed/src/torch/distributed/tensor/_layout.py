@@ -1,13 +1,13 @@
 """Where the piece of a rank lies in a spread tensor: pieces are those of ``torch.chunk``, dim of the mesh by dim."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
 from ..device_mesh import DeviceMesh
-from .placement_types import Placement, Replicate, Shard
+from .placement_types import Placement, Replicate, Shard, _StridedShard
 
-__all__ = ["Spec", "chunk", "local_layout", "settled"]
+__all__ = ["Spec", "chunk", "cutting_order", "local_layout", "settled"]
 
 
 def chunk(length: int, parts: int, index: int) -> tuple:
@@ -33,17 +33,27 @@ def settled(placements, mesh, dims) -> tuple:
         if isinstance(placement, Shard):
             if not -dims <= placement.dim < dims:
                 raise ValueError(f"DTensor: {placement} of a tensor of {dims} dims")
-            placements[i] = Shard(placement.dim % dims)
+            placements[i] = replace(placement, dim=placement.dim % dims)
     return tuple(placements)
+
+
+def cutting_order(placements) -> list:
+    """The dims of a mesh in the order in which they cut a tensor: from left to right, but for those that cut pieces.
+
+    >>> cutting_order([_StridedShard(0, split_factor=2), Shard(0)])
+    [1, 0]
+    """
+    return sorted(range(len(placements)), key=lambda dim: isinstance(placements[dim], _StridedShard))
 
 
 def local_layout(shape, mesh, placements, coordinate=None) -> tuple:
     """The shape of a rank's piece, and the index of its first element in the whole."""
     coordinate = mesh.get_coordinate() if coordinate is None else coordinate
     sizes, offsets = list(shape), [0] * len(shape)
-    for parts, place, placement in zip(mesh.shape, coordinate, placements, strict=True):
+    for dim in cutting_order(placements):
+        placement = placements[dim]
         if isinstance(placement, Shard):
-            start, end = chunk(sizes[placement.dim], parts, place)
+            start, end = chunk(sizes[placement.dim], mesh.shape[dim], coordinate[dim])
             offsets[placement.dim] += start
             sizes[placement.dim] = end - start
     return tuple(sizes), tuple(offsets)
@@ -63,6 +73,11 @@ class Spec:
     @property
     def replicated(self) -> "Spec":
         return self.with_placements([Replicate()] * self.mesh.ndim)
+
+    @property
+    def of_pieces(self) -> "Spec":
+        """With what the dims of the mesh have cut that cut pieces of others put together again."""
+        return self.with_placements([Replicate() if isinstance(p, _StridedShard) else p for p in self.placements])
 
     def whole(self) -> bool:
         """Whether every rank holds all of it."""

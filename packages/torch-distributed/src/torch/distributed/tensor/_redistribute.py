@@ -9,8 +9,8 @@ from torch.autograd import Function
 from .. import _collectives as collectives
 from .._reduce import ReduceOp
 from ._debug import sends
-from ._layout import chunk, local_layout
-from .placement_types import Partial, Replicate, Shard
+from ._layout import chunk, cutting_order, local_layout
+from .placement_types import Partial, Replicate, Shard, _StridedShard
 
 __all__ = ["redistribute"]
 
@@ -117,9 +117,18 @@ def _must_open(current, wanted, dim):
     """Whether the pieces along a dim of the mesh have to be put together, be it only for those they lie within."""
     if current[dim] != wanted[dim]:
         return True
-    return isinstance(current[dim], Shard) and any(
-        current[before] != wanted[before] and current[dim] in (current[before], wanted[before]) for before in range(dim)
+    if not isinstance(current[dim], Shard):
+        return False
+    orders = cutting_order(current), cutting_order(wanted)
+    return any(
+        current[before] != wanted[before] and current[dim].dim in (_cut(current[before]), _cut(wanted[before]))
+        for order in orders
+        for before in order[: order.index(dim)]
     )
+
+
+def _cut(placement):
+    return placement.dim if isinstance(placement, Shard) else None
 
 
 def redistribute(local, spec, wanted):
@@ -127,20 +136,24 @@ def redistribute(local, spec, wanted):
     mesh, current = spec.mesh, list(spec.placements)
     groups = mesh.get_all_groups()
     opened = [dim for dim in range(mesh.ndim) if _must_open(current, wanted, dim)]
-    for dim in reversed(opened):  # pieces of pieces were cut last
+    order = cutting_order(current)
+    in_pieces = any(isinstance(p, _StridedShard) for p in [*current, *wanted])
+    for dim in reversed([dim for dim in order if dim in opened]):  # pieces of pieces were cut last
         placement = current[dim]
         if isinstance(placement, Shard):
-            outer = current[:dim] + [Replicate()] * (mesh.ndim - dim)
+            inner = order[order.index(dim) :]
+            outer = [Replicate() if i in inner else p for i, p in enumerate(current)]
             length = local_layout(spec.shape, mesh, outer)[0][placement.dim]
             local = Gather.apply(local, placement.dim, length, groups[dim])
         elif isinstance(placement, Partial):
-            if isinstance(wanted[dim], Shard) and not any(isinstance(wanted[d], Shard) for d in opened if d < dim):
+            inside = in_pieces or any(isinstance(wanted[d], Shard) for d in opened if d < dim)
+            if isinstance(wanted[dim], Shard) and not inside:
                 local = CutTotal.apply(local, wanted[dim].dim, _op(placement, local), groups[dim])
                 current[dim] = wanted[dim]
                 continue
             local = Total.apply(local, _op(placement, local), groups[dim])
         current[dim] = Replicate()
-    for dim in opened:
+    for dim in [dim for dim in cutting_order(wanted) if dim in opened]:
         if isinstance(current[dim], Replicate) and isinstance(wanted[dim], Shard):
             local = Cut.apply(local, wanted[dim].dim, groups[dim])
         elif isinstance(current[dim], Replicate) and isinstance(wanted[dim], Partial):

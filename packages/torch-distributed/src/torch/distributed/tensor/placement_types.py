@@ -1,8 +1,6 @@
 """How a tensor lies on the ranks of a mesh."""
 
-from dataclasses import dataclass
-
-from .._absent import absent_class
+from dataclasses import dataclass, field
 
 __all__ = ["Partial", "Placement", "Replicate", "Shard"]
 
@@ -63,4 +61,17 @@ class Partial(Placement):
         return f"Partial({self.reduce_op})"
 
 
-_StridedShard = absent_class(__name__, "_StridedShard", "pieces are cut in one go", Shard)
+@dataclass(frozen=True)
+class _StridedShard(Shard):
+    """Ranks hold pieces of what the dims of the mesh to the right have cut along the same dim already.
+
+    So lie parameters that ``fully_shard`` cuts after ``parallelize_module``: each rank holds a piece of its own piece.
+
+    >>> _StridedShard(0, split_factor=2), _StridedShard(0, split_factor=2) == Shard(0)
+    (_StridedShard(dim=0, sf=2), False)
+    """
+
+    split_factor: int = field(default=1, kw_only=True)
+
+    def __repr__(self):
+        return f"_StridedShard(dim={self.dim}, sf={self.split_factor})"
