@@ -236,8 +236,10 @@ BELOW = SimpleNamespace(
     _unsafe_view=lambda self, size: self.reshape(size),
     lift_fresh=lambda self: self,
     lift_fresh_copy=lambda self: self.clone(),
-    sym_constrain_range=lambda size, *, min=None, max=None: None,
-    sym_constrain_range_for_size=lambda size, *, min=None, max=None: None,
+    sym_constrain_range=lambda size, *, min=None, max=None: torch.sym_constrain_range(size, min=min, max=max),
+    sym_constrain_range_for_size=lambda size, *, min=None, max=None: torch.sym_constrain_range_for_size(
+        size, min=min, max=max
+    ),
     sym_numel=lambda self: self.numel(),
     sym_size=lambda self, dim=None: self.shape if dim is None else self.shape[dim],
     sym_storage_offset=lambda self: self.storage_offset(),

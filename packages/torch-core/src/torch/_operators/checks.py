@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+_LARGEST = 2**63 - 1
+
+
 def _said(message):
     if message is None:
         return "expected cond to be True, but got False"
@@ -22,7 +25,11 @@ def _said(message):
 
 
 def _check_with(error_type, cond, message):
-    """Raise an error of this type unless the condition, a bool, holds; ``message()`` is its text."""
+    """Raise an error of this type unless the condition, a bool, holds; ``message()`` is its text. A condition whose class
+    has ``__torch_check__(message)``, since it is known only when a program runs, is stated by it."""
+    if (state := getattr(type(cond), "__torch_check__", None)) is not None:
+        state(cond, message)
+        return
     if not isinstance(cond, bool):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
     if not cond:
@@ -51,6 +58,33 @@ def _check_is_size(i, message=None, *, max=None):
     _check(i >= 0, message)
     if max is not None:
         _check(i <= max, message)
+
+
+def sym_constrain_range(size, *, min=None, max=None):
+    """Raise RuntimeError unless the number lies within the bounds, of which None is none."""
+    low, high = -_LARGEST - 1 if min is None else min, _LARGEST if max is None else max
+    if high < low:
+        raise RuntimeError(f"sym_constrain_range: max must be greater than or equal to min, got min={low} max={high}")
+
+    def outside():
+        return f"sym_constrain_range: invalid value range for {size}: it is not in [{low}, {high}]"
+
+    if min is not None:
+        _check(size >= min, outside)
+    if max is not None:
+        _check(size <= max, outside)
+
+
+def sym_constrain_range_for_size(size, *, min=None, max=None):
+    """Raise RuntimeError unless the number can be a size within the bounds; at least one above 2 has to be possible."""
+    if max is not None and max <= 2:
+        raise RuntimeError(f"sym_constrain_range_for_size: max must be greater than 2, got {max}")
+    sym_constrain_range(size, min=0 if min is None else min, max=max)
+
+
+def _constrain_as_size(symbol, min=None, max=None):
+    """Raise RuntimeError unless the number can be a size within the bounds."""
+    sym_constrain_range_for_size(symbol, min=min, max=max)
 
 
 def _check_tensor_all_with(error_type, cond, message=None):

@@ -40,8 +40,8 @@ class Facts:
     (True, u0*2 == 0)
     """
 
-    def __init__(self, refuse: Callable[[str], Exception]) -> None:
-        self.refuse = refuse
+    def __init__(self, refuse: Callable[[str], Exception], check: Callable[[Truth, Any], None] | None = None) -> None:
+        self.refuse, self.check = refuse, check or (lambda truth, message: self.state(truth))
         self.bounds: dict[str, list[float]] = {}
         self._stated: set[tuple] = set()
 
@@ -111,6 +111,10 @@ class Truth:
         if asked_in.f_globals.get("__name__", "").split(".")[0] == "torch":
             return self.value  # checks of torch, which are made again when the program runs
         raise self._refused()
+
+    def __torch_check__(self, message: Any) -> None:
+        """``torch._check`` of the condition states it."""
+        self.facts.check(self, message)
 
     def _refused(self) -> Exception:
         return self.facts.refuse(f"goes on by whether {self}, which only the values of tensors tell")

@@ -49,7 +49,7 @@ class Recorder(TorchFunctionMode):
     ) -> None:  # fmt: skip
         self.tape = Tape()
         self.places = Places(root)
-        self.facts = Facts(lambda what: self.refuse(what, UserErrorType.DYNAMIC_CONTROL_FLOW))
+        self.facts = Facts(lambda what: self.refuse(what, UserErrorType.DYNAMIC_CONTROL_FLOW), self.check)
         self._forced = forced or {}
         self._numbers: dict[int, Any] = {}
         self._preserved: frozenset[str] = frozenset()
@@ -542,7 +542,6 @@ class Recorder(TorchFunctionMode):
             _leaves.standing_in(self),
             _reads.watching(self._value_read),
             _reads.refusing_scripts(self.refuse),
-            _checking(self),
             _beneath.Beneath(self),
             self,
         ):
@@ -615,40 +614,6 @@ class _Item:
     """The schema of ``item``: there is no row that gives a number."""
 
     arguments = ()
-
-
-@contextlib.contextmanager
-def _checking(recorder):
-    """While the block runs, ``torch._check`` and the like state what is known when the program runs."""
-    plain = torch._check
-
-    def check(cond, message=None):
-        return recorder.check(cond, message) if isinstance(cond, Truth) else plain(cond, message)
-
-    def check_is_size(i, message=None, *, max=None):
-        check(i >= 0, message)
-        if max is not None:
-            check(i <= max, message)
-
-    def bounded(symbol, min=None, max=None):
-        if min is not None:
-            check(symbol >= min)
-        if max is not None:
-            check(symbol <= max)
-
-    names = {"_check": check, "_check_is_size": check_is_size, "_check_value": check, "_constrain_as_size": bounded,
-             "sym_constrain_range": bounded, "sym_constrain_range_for_size": bounded}  # fmt: skip
-    before = {name: torch.__dict__.get(name) for name in names}
-    for name, function in names.items():
-        setattr(torch, name, function)
-    try:
-        yield
-    finally:
-        for name, function in before.items():
-            if function is None:
-                delattr(torch, name)
-            else:
-                setattr(torch, name, function)
 
 
 def _stand_in(record, n):
