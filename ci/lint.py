@@ -12,7 +12,8 @@ FRAGMENT = re.compile(r"[a-z0-9-]+\.(added|changed|fixed|perf)\.md")
 
 def tracked(*patterns: str) -> list[str]:
     command = ["git", "-C", str(ROOT), "ls-files", "-z", "--", *patterns]
-    return [f for f in subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0") if f]
+    listed = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\0")
+    return [f for f in listed if f and (ROOT / f).exists()]  # a release has removed its fragments and not committed yet
 
 
 def fragments() -> list[str]:

@@ -45,7 +45,7 @@ def own(version: str) -> str:
 def sections(text: str) -> dict[str, str]:
     """What stands under each heading of an entry; under "" what stands before the first.
 
-    >>> sections("Begun.\n\n### Added\n\n- a\n\n### Fixed\n\n- b\n")
+    >>> sections("Begun.\\n\\n### Added\\n\\n- a\\n\\n### Fixed\\n\\n- b\\n")
     {'': 'Begun.', 'Added': '- a', 'Fixed': '- b'}
     """
     before, *parts = re.split(r"^### (.+)\n", text, flags=re.M)
@@ -97,6 +97,26 @@ def write(package: Package, version: str, text: str) -> None:
             ROOT / "core/CMakeLists.txt", r"project\(TorchCore VERSION [\d.]+", f"project(TorchCore VERSION {version}"
         )
         replace(package.folder / "src/torch/__init__.py", r"\+core\.[\d.]+", f"+core.{version}")
+
+
+def write_copies(chosen: dict[Package, str]) -> None:
+    """Say the new versions where they stand besides."""
+    for package, version in chosen.items():
+        if package.name == "torch":
+            replace(ROOT / "CITATION.cff", r"^version: .*$", f"version: {own(version)}")
+            replace(ROOT / "README.md", r"^torch == .*$", f"torch == {version}")
+    run(sys.executable, "ci/conda.py")
+
+
+def subject(chosen: dict[Package, str]) -> str:
+    """What the commit of a release is called.
+
+    >>> nn = packages.read()["torch-nn"]
+    >>> subject({nn: "0.1.1"})
+    'torch-nn 0.1.1'
+    """
+    names = [f"{package.name} {version}" for package, version in chosen.items()]
+    return names[0] if len(names) == 1 else f"{len(names)} packages are released\n\n" + "\n".join(names)
 
 
 def tag(package: Package, version: str) -> str:
@@ -176,8 +196,10 @@ def main() -> None:
             record = ROOT / "ci" / "interface.txt"
             lines = record.read_text().splitlines()
             record.write_text("".join(f"{line}{'' if line.endswith(' released') else ' released'}\n" for line in lines))
-    run(sys.executable, "-m", "tox", "run", "-e", "wheels,lint,floor")
-    run("git", "commit", "-qam", ", ".join(f"{package.name} {version}" for package, version in chosen.items()))
+    write_copies(chosen)
+    if subprocess.run([sys.executable, "-m", "tox", "run", "-e", "wheels,lint,floor"], cwd=ROOT).returncode:
+        sys.exit("release: a check failed; nothing is committed or tagged, and `git restore .` takes the changes back")
+    run("git", "commit", "-qam", subject(chosen))
     for package, version in chosen.items():
         run("git", "tag", "-a", tag(package, version), "-m", f"{package.name} {version}")
         print(f"tagged {tag(package, version)}")

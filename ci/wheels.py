@@ -50,9 +50,12 @@ def hatch(folder: Path, target: str, into: Path) -> Path:
 
 
 def of_this_python(package: Package, house: Path) -> list[Path]:
-    """The package's wheels that the running Python takes; those for other Pythons may lie beside them."""
+    """The package's wheels, of its present version, that the running Python takes.
+
+    Those for other Pythons may lie beside them, and released ones, by which floors are tested.
+    """
     tag = f"-cp{sys.version_info.major}{sys.version_info.minor}-"
-    wheels = house.glob(f"{package.name.replace('-', '_')}-[0-9]*.whl")
+    wheels = house.glob(f"{package.name.replace('-', '_')}-{package.version}-*.whl")
     return [wheel for wheel in wheels if tag in wheel.name or wheel.name.endswith("-none-any.whl")]
 
 

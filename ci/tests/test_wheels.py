@@ -22,12 +22,18 @@ def test_two_wheels_that_own_one_path_are_both_named(tmp_path):
 
 def test_wheels_for_other_pythons_stay_beside_those_of_this_one(tmp_path):
     package = packages.read()["torch-core"]
-    own = f"torch_core-0.1.0-cp{sys.version_info.major}{sys.version_info.minor}-x-linux_x86_64.whl"
+    own = f"torch_core-{package.version}-cp{sys.version_info.major}{sys.version_info.minor}-x-linux_x86_64.whl"
     for name in (own, "torch_core-0.1.0-cp39-cp39-linux_x86_64.whl", "torch_core_cuda-0.1.0-py3-none-any.whl"):
         wheel(tmp_path / name)
     assert [file.name for file in wheels.of_this_python(package, tmp_path)] == [own]
-    pure = wheel(tmp_path / "torch_nn-0.1.0-py3-none-any.whl")
-    assert wheels.of_this_python(packages.read()["torch-nn"], tmp_path) == [pure]
+    nn = packages.read()["torch-nn"]
+    pure = wheel(tmp_path / f"torch_nn-{nn.version}-py3-none-any.whl")
+    assert wheels.of_this_python(nn, tmp_path) == [pure]
+
+
+def test_released_wheels_stay_and_count_for_nothing(tmp_path):
+    wheel(tmp_path / "torch_nn-0.0.9-py3-none-any.whl")
+    assert wheels.of_this_python(packages.read()["torch-nn"], tmp_path) == []
 
 
 def test_wheels_apart_share_nothing(tmp_path):
