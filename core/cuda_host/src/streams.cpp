@@ -111,8 +111,10 @@ static void run_what_is_awake(Queue& queue) {
   DeviceTime time;
   while (queue.done < queue.issued) {
     const Queue::Task& first = queue.tasks.front();
-    if (first.after) run_what_is_awake(*first.after);
-    if (first.after && first.after->done < first.position) return;
+    if (first.after && first.after->done < first.position) {  // not its own past: a stream may wait for itself
+      run_what_is_awake(*first.after);
+      if (first.after->done < first.position) return;
+    }
     if (first.takes > 0 && now() < end_of_first(queue)) return;
     run_first(queue);
   }

@@ -1,6 +1,7 @@
 #include "cuda/allocator.h"
 
 #include <atomic>
+#include <bit>
 #include <cstdlib>
 #include <deque>
 #include <map>
@@ -31,6 +32,7 @@ struct Block {
   cudaStream_t stream;
   Pool* pool = nullptr;
   bool small = false, in_use = false;         // small: of a small segment
+  uint64_t since = 0;                         // when it became free, in releases
   Block *before = nullptr, *after = nullptr;  // in its segment
   std::vector<Stream> users = {};             // other streams that work on it
 };
@@ -86,6 +88,11 @@ class Cache {
   void begin(int device, PoolId id, Route route);
   void end(int device, PoolId id, Route route);
   Segment segment(const void* data);
+  void set(const AllocatorSettings& settings) {
+    const std::lock_guard lock(mutex_);
+    settings_ = settings;
+  }
+  int64_t largest_split() const { return settings_.largest_split == SIZE_MAX ? -1 : int64_t(settings_.largest_split); }
   void listen(MemoryListener listener) {
     const std::lock_guard lock(mutex_);
     listener_ = listener;
@@ -105,6 +112,8 @@ class Cache {
     return devices_[size_t(device)];
   }
   static bool is_small(size_t size) { return size <= kSmall; }
+  bool is_oversize(size_t size) const { return size >= settings_.largest_split; }
+  size_t rounded(size_t nbytes) const;
   Pool& pool_for(Device& d, cudaStream_t stream);
   static Pool& own_pool(Device& d, PoolId id);
   Block* take_free(Device& d, Pool& pool, size_t size, cudaStream_t stream);
@@ -116,6 +125,8 @@ class Cache {
   void poll(Device& d, bool wait);
   void give_back(Device& d);
   void give_back(Device& d, Pool& pool);
+  Blocks::iterator give_back(Device& d, Blocks& blocks, Blocks::iterator at);
+  void collect(Device& d, size_t bytes);
   [[noreturn]] void out_of_memory(Device& d, size_t nbytes, int device);
   static void count_split(Device& d, const Block* b, int sign) {
     if (!b->before && !b->after) return;
@@ -131,6 +142,8 @@ class Cache {
   std::unordered_map<void*, Block*> in_use_;
   std::map<char*, Block*> segments_;  // first blocks by address
   MemoryListener listener_ = nullptr;
+  AllocatorSettings settings_;
+  uint64_t released_ = 0;
   const bool off_ = [] {
     const char* set = getenv("PYTORCH_NO_CUDA_MEMORY_CACHING");
     return set && *set && *set != '0';
@@ -203,9 +216,22 @@ Block* Cache::take_free(Device& d, Pool& pool, size_t size, cudaStream_t stream)
   const auto at = blocks.lower_bound(&wanted);
   if (at == blocks.end() || (*at)->stream != stream) return nullptr;
   Block* b = *at;
+  if (is_oversize(b->size) && (!is_oversize(size) || b->size >= size + kLargeSegment)) return nullptr;
   blocks.erase(at);
   count_split(d, b, -1);
   return b;
+}
+
+size_t Cache::rounded(size_t nbytes) const {
+  const size_t whole = (nbytes + kRound - 1) / kRound * kRound;
+  const auto& table = settings_.divisions;
+  if (table.empty()) return whole;
+  size_t divisions = table.front().second;
+  for (const auto& [from, count] : table)
+    if (nbytes >= from) divisions = count;
+  if (divisions <= 1 || nbytes <= kRound * divisions) return whole;
+  const size_t step = std::bit_floor(nbytes) / divisions;
+  return ((nbytes + step - 1) / step * step + kRound - 1) / kRound * kRound;
 }
 
 Block* Cache::new_segment(Device& d, Pool& pool, size_t size, int device, cudaStream_t stream) {
@@ -213,6 +239,7 @@ Block* Cache::new_segment(Device& d, Pool& pool, size_t size, int device, cudaSt
                        : is_small(size)     ? kSmallSegment
                        : size < kOwnSegment ? kLargeSegment
                                             : (size + kSmallSegment - 1) / kSmallSegment * kSmallSegment;
+  if (settings_.collected_above > 0) collect(d, bytes);
   size_t free = 0, total = 0;
   if (d.fraction < 1) {
     check(cudaMemGetInfo(&free, &total), "asking for free memory");
@@ -230,13 +257,14 @@ Block* Cache::new_segment(Device& d, Pool& pool, size_t size, int device, cudaSt
   ++d.stats.mallocs;
   d.stats.segment.add(b->small, 1);
   d.stats.reserved_bytes.add(b->small, int64_t(bytes));
+  if (is_oversize(bytes)) d.stats.oversize_segment.add(1);
   say("segment_alloc", data, bytes, device, stream);
   return b;
 }
 
 void Cache::split(Device& d, Block* b, size_t size) {
   const size_t rest = b->size - size;
-  if (off_ || (b->small ? rest < kRound : rest <= kSmall)) return;
+  if (off_ || (b->small ? rest < kRound : rest <= kSmall || is_oversize(size))) return;
   auto* other = new Block{b->data + size, rest, 0, b->device, b->stream, b->pool};
   other->small = b->small;
   other->before = b;
@@ -252,7 +280,7 @@ void* Cache::allocate(size_t nbytes, int device, cudaStream_t stream) {
   const std::lock_guard lock(mutex_);
   Device& d = of(device);
   const DeviceGuard guard(device);
-  const size_t size = (nbytes + kRound - 1) / kRound * kRound;
+  const size_t size = rounded(nbytes);
   Pool& pool = d.routes.empty() ? d.common : pool_for(d, stream);
   poll(d, false);
   Block* b = take_free(d, pool, size, stream);
@@ -273,6 +301,7 @@ void* Cache::allocate(size_t nbytes, int device, cudaStream_t stream) {
   d.stats.allocated_bytes.add(b->small, int64_t(b->size));
   d.stats.active_bytes.add(b->small, int64_t(b->size));
   d.stats.requested_bytes.add(b->small, int64_t(nbytes));
+  if (is_oversize(b->size)) d.stats.oversize_allocation.add(1);
   say("alloc", b->data, nbytes, device, stream);
   return b->data;
 }
@@ -288,6 +317,7 @@ void Cache::release(void* data) {
   d.stats.allocation.add(b->small, -1);
   d.stats.allocated_bytes.add(b->small, -int64_t(b->size));
   d.stats.requested_bytes.add(b->small, -int64_t(b->requested));
+  if (is_oversize(b->size)) d.stats.oversize_allocation.add(-1);
   say("free_requested", data, b->requested, b->device, b->stream);
   if (b->users.empty()) return make_free(d, b);
   if (d.captures) return d.later.push_back(b);
@@ -353,6 +383,7 @@ void Cache::make_free(Device& d, Block* b) {
     delete b;
     b = before;
   }
+  b->since = ++released_;
   pool.insert(b);
   count_split(d, b, 1);
   if (off_ && !b->before && !b->after && !b->pool->retained) give_back(d, *b->pool);
@@ -371,24 +402,38 @@ void Cache::give_back(Device& d) {
 void Cache::give_back(Device& d, Pool& pool) {
   if (d.captures) return;
   for (Blocks* blocks : {&pool.small, &pool.large})
-    for (auto at = blocks->begin(); at != blocks->end();) {
-      Block* b = *at;
-      if (b->before || b->after) {
-        ++at;
-        continue;
-      }
-      at = blocks->erase(at);
-      const DeviceGuard guard(b->device);
-      launch_listed();
-      check(cudaFree(b->data), "freeing memory");
-      segments_.erase(b->data);
-      --pool.segments;
-      ++d.stats.frees;
-      d.stats.segment.add(b->small, -1);
-      d.stats.reserved_bytes.add(b->small, -int64_t(b->size));
-      say("segment_free", b->data, b->size, b->device, b->stream);
-      delete b;
-    }
+    for (auto at = blocks->begin(); at != blocks->end();)
+      at = (*at)->before || (*at)->after ? std::next(at) : give_back(d, *blocks, at);
+}
+Blocks::iterator Cache::give_back(Device& d, Blocks& blocks, Blocks::iterator at) {
+  Block* b = *at;
+  const auto next = blocks.erase(at);
+  const DeviceGuard guard(b->device);
+  launch_listed();
+  check(cudaFree(b->data), "freeing memory");
+  segments_.erase(b->data);
+  --b->pool->segments;
+  ++d.stats.frees;
+  d.stats.segment.add(b->small, -1);
+  d.stats.reserved_bytes.add(b->small, -int64_t(b->size));
+  if (is_oversize(b->size)) d.stats.oversize_segment.add(-1);
+  say("segment_free", b->data, b->size, b->device, b->stream);
+  delete b;
+  return next;
+}
+// Idle segments, those first that have been so for the longest time, until `bytes` more stay below the threshold.
+void Cache::collect(Device& d, size_t bytes) {
+  size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "asking for free memory");
+  const double most = settings_.collected_above * d.fraction * double(total) - double(bytes);
+  Blocks& blocks = d.common.large;
+  while (!d.captures && double(d.stats.reserved_bytes.all.current) > most) {
+    auto oldest = blocks.end();
+    for (auto at = blocks.begin(); at != blocks.end(); ++at)
+      if (!(*at)->before && !(*at)->after && (oldest == blocks.end() || (*at)->since < (*oldest)->since)) oldest = at;
+    if (oldest == blocks.end()) return;
+    give_back(d, blocks, oldest);
+  }
 }
 void Cache::empty() {
   const std::lock_guard lock(mutex_);
@@ -463,14 +508,19 @@ void use_allocator(const ForeignAllocator& allocator) {
 }
 void empty_cache() { cache().empty(); }
 MemoryStats memory_stats(int device) {
-  return cache().with(device, [](Device& d) { return d.stats; });
+  return cache().with(device, [](Device& d) {
+    d.stats.largest_split = cache().largest_split();
+    return d.stats;
+  });
 }
+void set_allocator(const AllocatorSettings& settings) { cache().set(settings); }
 namespace {
 template <class F>
 void each_counter(MemoryStats& s, F f) {
   for (Stat* stat : {&s.allocation, &s.segment, &s.active, &s.inactive_split, &s.allocated_bytes, &s.reserved_bytes,
                      &s.requested_bytes, &s.active_bytes, &s.inactive_split_bytes})
     for (Counter* c : {&stat->all, &stat->small, &stat->large}) f(*c);
+  f(s.oversize_allocation), f(s.oversize_segment);
 }
 }  // namespace
 void reset_peak_stats(int device) {

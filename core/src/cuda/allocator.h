@@ -13,6 +13,7 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "cuda/runtime.h"
@@ -45,10 +46,19 @@ struct Stat {
 struct MemoryStats {
   Stat allocation, segment, active, inactive_split;       // how many blocks, segments
   Stat allocated_bytes, reserved_bytes, requested_bytes;  // in blocks, in segments, as asked
-  Stat active_bytes;          // of blocks that are in use or that another stream may still use
-  Stat inactive_split_bytes;  // free beside blocks in use
-  int64_t retries = 0, out_of_memory = 0, mallocs = 0, frees = 0;
+  Stat active_bytes;                              // of blocks that are in use or that another stream may still use
+  Stat inactive_split_bytes;                      // free beside blocks in use
+  Counter oversize_allocation, oversize_segment;  // larger than blocks that are split
+  int64_t retries = 0, out_of_memory = 0, mallocs = 0, frees = 0, largest_split = -1;
 };
+// What PYTORCH_CUDA_ALLOC_CONF sets.
+struct AllocatorSettings {
+  size_t largest_split = SIZE_MAX;  // bytes: larger blocks are not split, and are given to requests of about their size
+  double collected_above =
+      0;  // 0, or the share of the process's limit above which segments that are idle are given back
+  std::vector<std::pair<size_t, size_t>> divisions;  // of the way to the next power of 2, from a size on; sorted
+};
+void set_allocator(const AllocatorSettings&);
 MemoryStats memory_stats(int device);
 void reset_peak_stats(int device);
 void reset_accumulated_stats(int device);

@@ -99,6 +99,9 @@ py::dict stats(int device) {
   add("requested_bytes", s.requested_bytes);
   add("reserved_bytes", s.reserved_bytes);
   add("segment", s.segment);
+  counter("oversize_allocations.", s.oversize_allocation);
+  counter("oversize_segments.", s.oversize_segment);
+  d["max_split_size"] = s.largest_split;
   d["num_alloc_retries"] = s.retries;
   d["num_ooms"] = s.out_of_memory;
   d["num_device_alloc"] = s.mallocs;
@@ -187,6 +190,9 @@ void add_memory(py::module_& m) {
   m.def("reset_peak_stats", reset_peak_stats);
   m.def("reset_accumulated_stats", reset_accumulated_stats);
   m.def("set_memory_fraction", set_memory_fraction);
+  m.def("set_allocator", [](size_t largest_split, double threshold, std::vector<std::pair<size_t, size_t>> divisions) {
+    set_allocator({largest_split ? largest_split : SIZE_MAX, threshold, std::move(divisions)});
+  });
   m.def("memory_fraction", memory_fraction);
   m.def("mem_get_info", [](int device) {
     const DeviceGuard guard(device);

@@ -9,6 +9,7 @@
 #include "cuda/allocator.h"
 #include "cuda/device_times.h"
 #include "cuda/foreign_allocator.h"
+#include "cuda/foreign_memory.h"
 #include "cuda/graph.h"
 #include "cuda/runtime.h"
 
@@ -84,6 +85,7 @@ void remember(const char* action, const void* address, size_t size, int device, 
 
 void add_pools(py::module_& m) {
   m.def("snapshot", snapshot);
+  m.def("has_foreign_allocator", is_foreign);
   m.def("use_allocator", [](uintptr_t allocate, uintptr_t free) {
     ForeignAllocator a;
     a.allocate = reinterpret_cast<decltype(a.allocate)>(allocate);

@@ -113,6 +113,19 @@ def test_what_cannot_be_exchanged_is_refused_before_anything_moves():
     with pytest.raises(ValueError, match=r"as many tensors of each device, got \[1, 2\]"):
         comm.reduce_add_coalesced([[x], [x, x]])
     with pytest.raises(
-        ValueError, match=r"expected all inputs to be on GPUs, and at least one, got \['cuda:0', 'cpu'\]"
+        RuntimeError, match=r"expected all inputs to be on GPUs, and at least one, got \['cuda:0', 'cpu'\]"
     ):
         comm.gather([x, here])
+    wide = torch.ones(4, 3, device="cuda")
+    with pytest.raises(
+        RuntimeError, match=r"expected out\[1\] of shape \(\*, 3\) on a CUDA device, got \(2, 1\) on cuda:0"
+    ):
+        comm.scatter(wide, out=[torch.ones(2, 3, device="cuda"), torch.ones(2, 1, device="cuda")])
+    with pytest.raises(
+        RuntimeError, match=r"expected out\[0\] of shape \(4, \*\) on a CUDA device, got \(4, 3\) on cpu"
+    ):
+        comm.scatter(wide, dim=-1, out=[torch.ones(4, 3)])
+    with pytest.raises(RuntimeError, match=r"gather: expected out of size 8 in dim 0, got shape \(7, 3\)"):
+        comm.gather([wide, wide], out=torch.ones(7, 3, device="cuda"))
+    with pytest.raises(RuntimeError, match=r"gather: expected out of shape \(\*, 3\) on a CUDA device, got \(8, 1\)"):
+        comm.gather([wide, wide], out=torch.ones(8, 1, device="cuda"))

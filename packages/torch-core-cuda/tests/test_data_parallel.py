@@ -35,6 +35,23 @@ def test_gradients_are_those_of_one_device():
     assert lines == ["cuda:0 True", "torch.Size([1, 2]) cuda:1"]
 
 
+def test_devices_are_named_by_numbers_as_programs_compute_with_them():
+    lines = said(
+        """
+        there = nn.DataParallel(nn.Linear(2, 2).cuda(), ["cuda:0", torch.device("cuda", 1)], "cuda:1")
+        print(there.device_ids, there.output_device, there(torch.ones(2, 2).cuda()).device, nn.DataParallel(there.module, ["cuda"]).device_ids)
+        try:
+            nn.DataParallel(there.module, ["cpu"])
+        except ValueError as error:
+            print(error)
+        """
+    )
+    assert lines == [
+        "[0, 1] 1 cuda:1 [0]",
+        "DataParallel: expected CUDA devices in device_ids and output_device, got cpu",
+    ]
+
+
 def test_a_replica_runs_on_its_device_with_autocast_and_without_gradients_as_here():
     lines = said(
         """

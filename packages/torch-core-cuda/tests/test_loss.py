@@ -50,6 +50,14 @@ def test_losses_of_two_tensors(loss, reduction):
     both(lambda x, y: loss(x, y, reduction=reduction), x, y)
 
 
+def test_targets_of_ctc_may_be_on_the_cpu_as_cudnn_has_them():
+    scores, targets = torch.randn(9, 2, 4).log_softmax(2), torch.tensor([1, 2, 3, 1], dtype=torch.int32)
+    expected = F.ctc_loss(scores, targets, (9, 7), (3, 1))
+    close(F.ctc_loss(scores.cuda(), targets, (9, 7), (3, 1)), expected)
+    with pytest.raises(RuntimeError, match="same device"):
+        F.ctc_loss(scores.cuda(), targets.long(), (9, 7), (3, 1))
+
+
 def test_a_class_that_does_not_exist_is_told():
     x, target = torch.zeros(2, 3, device="cuda"), torch.tensor([0, 3], device="cuda")
     loss = F.nll_loss(x, target)

@@ -4,6 +4,7 @@ import re
 
 import pytest
 import torch
+from test_devices import run
 from torch import cuda
 from torch._cuda import _native
 
@@ -97,6 +98,85 @@ def test_a_limit_of_the_process():
         cuda.set_per_process_memory_fraction(2.0)
     with pytest.raises(TypeError, match="must be a float"):
         cuda.set_per_process_memory_fraction("half")
+
+
+@pytest.fixture
+def settings():
+    yield cuda.memory._set_allocator_settings
+    cuda.memory._set_allocator_settings("")
+
+
+def bytes_of(n):
+    before = cuda.memory_allocated()
+    x = torch.empty(n, dtype=torch.uint8, device="cuda")
+    return cuda.memory_allocated() - before + 0 * x.numel()
+
+
+def test_sizes_are_rounded_to_parts_of_powers_of_two_on_request(settings):
+    assert bytes_of(4200) == 4608
+    settings("roundup_power2_divisions:4")
+    assert bytes_of(4200) == 5120 and bytes_of(8192) == 8192 and bytes_of(100) == 512
+    settings("roundup_power2_divisions:[1:2,2:1,>:8]")
+    assert (
+        bytes_of(1100 << 10) == 1536 << 10 and bytes_of(2100 << 10) == 2100 << 10 and bytes_of(4100 << 10) == 4608 << 10
+    )
+
+
+def test_large_blocks_are_not_split_where_that_is_the_setting(settings):
+    settings("max_split_size_mb:30")
+    whole = torch.empty(40 << 20, dtype=torch.uint8, device="cuda")
+    stats, place = cuda.memory_stats(), whole.data_ptr()
+    assert stats["oversize_allocations.current"] == 1 and stats["max_split_size"] == 30 << 20
+    del whole
+    small = torch.empty(25 << 20, dtype=torch.uint8, device="cuda")
+    assert small.data_ptr() != place  # which would have to be split
+    assert torch.empty(35 << 20, dtype=torch.uint8, device="cuda").data_ptr() == place
+    assert cuda.memory_stats()["oversize_allocations.current"] == 0
+    assert cuda.memory_stats()["oversize_segments.current"] == 1
+
+
+def test_idle_segments_are_given_back_above_a_threshold(settings):
+    def idle(megabytes):
+        torch.empty(megabytes << 20, dtype=torch.uint8, device="cuda")
+
+    settings("garbage_collection_threshold:0.5,per_process_memory_fraction:0.05")  # 102 of 205 MB
+    try:
+        idle(40), idle(50)
+        assert cuda.memory_reserved() >= 90 << 20
+        idle(60)
+        assert 60 << 20 <= cuda.memory_reserved() < 90 << 20
+    finally:
+        cuda.set_per_process_memory_fraction(1.0)
+
+
+@pytest.mark.parametrize(
+    "text, error, match",
+    [
+        ("max_split_size_mb:20", ValueError, "max_split_size_mb must be a number of MB above 20, got '20'"),
+        ("garbage_collection_threshold:1.5", ValueError, "must be a number between 0 and 1, got '1.5'"),
+        ("roundup_power2_divisions:3", ValueError, "must be powers of 2, got '3'"),
+        ("largest:1", ValueError, "there is no 'largest'"),
+        ("backend:cudaMallocAsync", NotImplementedError, "has the backend 'native' alone, got 'cudaMallocAsync'"),
+    ],
+)
+def test_settings_that_are_none_are_named(settings, text, error, match):
+    with pytest.raises(error, match=match):
+        settings(text)
+
+
+def test_settings_come_from_the_environment():
+    program = "import torch; torch.cuda.init(); print(torch.cuda.memory_stats()['max_split_size'])"
+    assert run(program, "", PYTORCH_CUDA_ALLOC_CONF="max_split_size_mb:64") == f"{64 << 20}\n"
+    program = "import torch\ntry: torch.cuda.init()\nexcept ValueError as e: print(e)"
+    assert "PYTORCH_CUDA_ALLOC_CONF: allocator settings: there is no 'nothing'" in run(
+        program, "", PYTORCH_CUDA_ALLOC_CONF="nothing"
+    )
+
+
+def test_what_has_no_effect_is_said(settings):
+    with pytest.warns(UserWarning, match="expandable_segments has no effect"):
+        settings("expandable_segments:True")
+    assert cuda.get_allocator_backend() == "native"
 
 
 def test_memory_of_one_stream_is_not_given_to_another():

@@ -46,6 +46,17 @@ def test_mixed_precision_follows_the_lists_of_cuda():
         assert half.exp().dtype == torch.float16 and half.cpu().exp().dtype == torch.float16
 
 
+def test_probabilities_of_half_types_are_refused_a_loss():
+    functional = pytest.importorskip("torch.nn.functional")
+    p = torch.full((2,), 0.5, device="cuda")
+    with torch.autocast("cuda"):
+        with pytest.raises(RuntimeError, match=r"binary_cross_entropy: .* unsafe to autocast.*BCEWithLogitsLoss"):
+            functional.binary_cross_entropy(p.half(), p.half())
+        with torch.autocast("cuda", enabled=False):
+            assert functional.binary_cross_entropy(p, p).isfinite()
+        assert functional.binary_cross_entropy(p.cpu(), p.cpu()).isfinite()  # another device's lists
+
+
 def test_a_scaler_reads_one_number_in_a_step():
     pytest.importorskip("torch.optim")
     said = run(

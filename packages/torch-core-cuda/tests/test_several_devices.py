@@ -36,7 +36,7 @@ print(all(torch.allclose(p.grad, q.grad.cpu(), atol=1e-4) for p, q in zip(here.p
 """,
         settings,
     )
-    assert said.split("\n")[:2] == ["['cuda:0', 'cuda:1'] cuda:0 True", "True"]
+    assert said.split("\n")[:2] == ["[0, 1] cuda:0 True", "True"]
 
 
 def test_autocast_and_scaled_losses():

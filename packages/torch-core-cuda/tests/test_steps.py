@@ -147,6 +147,22 @@ def test_steps_of_a_graph_that_is_replayed_are_counted_on_the_device():
     assert torch.allclose(params[0], plain[0], rtol=1e-6)
 
 
+def test_a_graph_cannot_hold_a_step_that_the_cpu_counts():
+    def captured(algorithm, **options):
+        w = torch.ones(3, device="cuda", requires_grad=True)
+        w.grad = torch.ones(3, device="cuda")
+        optimizer = algorithm([w], **options)
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            optimizer.step()
+        return True
+
+    with pytest.raises(RuntimeError, match="Adam.step: attempting CUDA graph capture .* capturable=False; make"):
+        captured(optim.Adam)
+    with pytest.raises(NotImplementedError, match="NAdam.step: the number of steps is counted on the CPU"):
+        captured(optim.NAdam, capturable=True)
+    assert captured(optim.RMSprop, capturable=True) and captured(optim.SGD, lr=0.1)
+
+
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 def test_the_functions_themselves_take_scaled_gradients_and_skip_a_step(device):
     def lists():

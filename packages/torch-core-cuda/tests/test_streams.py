@@ -205,6 +205,20 @@ def test_what_comes_after_a_sleep_is_not_done_before_it():
     assert begin.elapsed_time(event) >= 30
 
 
+def test_a_stream_that_is_busy_may_wait_for_itself():
+    stream = cuda.Stream()
+    x = torch.zeros(3, device="cuda")
+    with cuda.stream(stream):
+        cuda._sleep(30_000_000)
+        x.fill_(7)
+        stream.record_event().wait()
+        stream.wait_stream(stream)
+        x += 1
+    assert not stream.query()
+    stream.synchronize()
+    assert x.tolist() == [8] * 3
+
+
 def test_memory_that_another_stream_uses_is_given_out_when_that_one_is_done():
     source, stream, at = torch.tensor([1.0, 2, 3, 4]).pin_memory(), cuda.Stream(), []
     result = torch.zeros(4, device="cuda")

@@ -41,9 +41,11 @@ def _load():
 _native = _load()
 _native.start()
 if _native.device_count() > 0:
+    from . import settings
     from .nvidia import offer
 
     offer(_native)
+    settings.from_environment()
 if "torch._operators.predicates" in sys.modules:
     _native.set_deterministic(sys.modules["torch._operators.predicates"]._deterministic)
 
@@ -81,5 +83,9 @@ def take_over(module) -> None:
                 setattr(face, name, value)
     for name in ("_dump_snapshot", "_record_memory_history", "_snapshot"):
         setattr(sys.modules["torch.cuda.memory"], name, getattr(pools, name))
-    version = sys.modules["torch"].version
-    version.cuda = "{}.{}".format(*divmod(_native.versions()[1] // 10, 100))
+    sys.modules["torch.cuda.memory"]._set_allocator_settings = settings.set_allocator_settings
+
+
+def toolkit_version() -> str:
+    """Of the CUDA that the kernels are made with."""
+    return "{}.{}".format(*divmod(_native.versions()[1] // 10, 100))

@@ -139,6 +139,8 @@ def scatter(tensor, devices=None, chunk_sizes=None, dim=0, streams=None, *, out=
                 f"chunk_sizes={chunk_sizes}"
             )
         places, out = [x.device for x in out], list(out)
+        for i, x in enumerate(out):
+            _check_part("scatter", f"out[{i}]", x, tensor.shape, dim)
         chunk_sizes = [x.size(dim) for x in out]
     else:
         places = _places(() if devices is None else devices, "scatter")
@@ -168,12 +170,15 @@ def gather(tensors, dim=0, destination=None, *, out=None) -> torch.Tensor:
     """
     tensors = list(tensors)
     if not tensors or not all(x.is_cuda for x in tensors):
-        raise ValueError(
+        raise RuntimeError(
             f"gather: expected all inputs to be on GPUs, and at least one, got {[str(x.device) for x in tensors]}"
         )
     if out is not None:
         if destination is not None:
             raise RuntimeError(f"gather: 'destination' must not be given with 'out', got {destination}")
+        _check_part("gather", "out", out, tensors[0].shape, dim)
+        if out.size(dim) != (size := sum(x.size(dim) for x in tensors)):
+            raise RuntimeError(f"gather: expected out of size {size} in dim {dim}, got shape {tuple(out.shape)}")
         return torch.cat([x.to(out.device) for x in tensors], dim, out=out)
     if destination == -1:
         warnings.warn('gather: -1 for the CPU is deprecated; use "cpu"', FutureWarning, stacklevel=2)
@@ -181,6 +186,16 @@ def gather(tensors, dim=0, destination=None, *, out=None) -> torch.Tensor:
     on_cpu = not isinstance(destination, (int, type(None))) and torch.device(destination).type == "cpu"
     place = torch.device("cpu") if on_cpu else _place(destination, "gather")
     return torch.cat([x.to(place) for x in tensors], dim)
+
+
+def _check_part(name: str, what: str, x, whole, dim: int) -> None:
+    """RuntimeError where a tensor to write to is not on CUDA, or differs from ``whole`` in another dim than the one that is cut."""
+    others = [n for n in range(len(whole)) if n != dim % len(whole)]
+    if not x.is_cuda or x.dim() != len(whole) or any(x.size(n) != whole[n] for n in others):
+        sizes = ", ".join(str(n) if i in others else "*" for i, n in enumerate(whole))
+        raise RuntimeError(
+            f"{name}: expected {what} of shape ({sizes}) on a CUDA device, got {tuple(x.shape)} on {x.device}"
+        )
 
 
 def _dense_parts(x) -> list[torch.Tensor]:

@@ -153,7 +153,11 @@ def get_device_capability(device=None) -> tuple[int, int]:
 
 def get_arch_list() -> list[str]:
     """Architectures that the kernels were compiled for; none where an execution layer runs them."""
-    return [] if _native.HOST else ["sm_80", "sm_90", "sm_100"]
+    if _native.HOST:
+        return []
+    from ._built import ARCHITECTURES
+
+    return [f"sm_{number}" for number in ARCHITECTURES]
 
 
 def is_bf16_supported(including_emulation: bool = True) -> bool:
@@ -168,7 +172,7 @@ def is_tf32_supported() -> bool:
 
 def get_gencode_flags() -> str:
     """Flags of nvcc that the kernels were compiled with."""
-    return " ".join(f"-gencode compute=compute_{a[3:]},code={a}" for a in get_arch_list())
+    return " ".join(f"-gencode compute=compute_{get_arch_list()[0][3:]},code={a}" for a in get_arch_list())
 
 
 def can_device_access_peer(device, peer_device) -> bool:

@@ -8,7 +8,7 @@ from . import _native
 from .devices import index_of
 
 __all__ = [
-    "caching_allocator_alloc", "caching_allocator_delete", "empty_cache", "get_per_process_memory_fraction",
+    "caching_allocator_alloc", "caching_allocator_delete", "empty_cache", "get_allocator_backend", "get_per_process_memory_fraction",
     "max_memory_allocated", "max_memory_cached", "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_cached",
     "memory_reserved", "memory_snapshot", "memory_stats", "memory_stats_as_nested_dict", "memory_summary",
     "reset_accumulated_memory_stats", "reset_max_memory_allocated", "reset_max_memory_cached", "reset_peak_memory_stats",
@@ -88,6 +88,11 @@ def empty_cache() -> None:
 def mem_get_info(device=None) -> tuple[int, int]:
     """Free and total bytes of a device, as CUDA has it."""
     return _native.mem_get_info(index_of(device, "torch.cuda.mem_get_info"))
+
+
+def get_allocator_backend() -> str:
+    """What gives device memory out: "native", or "pluggable" after ``change_current_allocator``."""
+    return "pluggable" if _native.has_foreign_allocator() else "native"
 
 
 def set_per_process_memory_fraction(fraction: float, device=None) -> None:

@@ -70,8 +70,16 @@ def _with_flags(module, *names):
 
 
 cpu = _Flags("cpu", "The CPU.", get_cpu_capability=lambda: _cold.machine()["cpu_level"].upper())
+
+
+def _has_plugin():
+    from ..cuda._absent import plugin
+
+    return plugin is not None
+
+
 cuda = _Flags(
-    "cuda", "CUDA: settings wait for the plug-in.", is_built=lambda: False, is_flash_attention_available=lambda: False,
+    "cuda", "CUDA: settings wait for the plug-in.", is_built=_has_plugin, is_flash_attention_available=lambda: False,
     is_ck_sdpa_available=lambda: False, can_use_flash_attention=lambda params, debug=False: False,
     can_use_efficient_attention=lambda params, debug=False: False, can_use_cudnn_attention=lambda params, debug=False: False,
     preferred_linalg_library=lambda backend=None: "default", preferred_blas_library=lambda backend=None: "default",

@@ -65,6 +65,7 @@ functions(
         "caching_allocator_alloc",
         "caching_allocator_delete",
         "change_current_allocator",
+        "get_allocator_backend",
         "get_per_process_memory_fraction",
     ),
     *("list_gpu_processes", "mem_get_info", "set_per_process_memory_fraction"),

@@ -25,6 +25,7 @@ class Adafactor(Optimizer):
     """
 
     _takes_complex = False  # a matrix of parts is not the matrix
+    _counts_here = True
 
     def __init__(
         self,

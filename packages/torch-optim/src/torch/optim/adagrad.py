@@ -31,6 +31,8 @@ class Adagrad(Optimizer):
     tensor([0.9000])
     """
 
+    _counts_here = True
+
     def __init__(
         self,
         params: ParamsT,

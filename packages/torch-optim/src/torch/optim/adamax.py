@@ -29,6 +29,8 @@ class Adamax(Optimizer):
     tensor([0.9000])
     """
 
+    _counts_here = True
+
     def __init__(
         self,
         params: ParamsT,

@@ -29,6 +29,8 @@ class ASGD(Optimizer):
     tensor([0.8000])
     """
 
+    _counts_here = True
+
     def __init__(
         self,
         params: ParamsT,

@@ -21,6 +21,8 @@ __all__ = ["NAdam"]
 class NAdam(Optimizer):
     """Adam that looks ahead: the step uses the momentum of the next step; ``mu`` warms up with ``momentum_decay``."""
 
+    _counts_here = True
+
     def __init__(
         self,
         params: ParamsT,

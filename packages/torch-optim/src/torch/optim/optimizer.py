@@ -325,8 +325,26 @@ class Optimizer:
         return loss
 
     def _step_group(self, group):
+        if any(p.is_cuda for p in group["params"]) and torch.cuda.is_current_stream_capturing():
+            self._check_capture(group)
         with in_few_launches(group):
             self._step_parameters(group)
+
+    _counts_here = False  # whether a formula has the number of steps, which is counted on the CPU
+
+    def _check_capture(self, group):
+        """A graph replays what the device was given: numbers of the CPU would stay those of the step that is recorded."""
+        name = type(self).__name__
+        if not group.get("capturable", True):
+            raise RuntimeError(
+                f"{name}.step: attempting CUDA graph capture of a step whose param_group has capturable=False; make the "
+                "optimizer with capturable=True, or take the step outside of the graph"
+            )
+        if self._counts_here:
+            raise NotImplementedError(
+                f"{name}.step: the number of steps is counted on the CPU, so that a CUDA graph would replay the same one; "
+                "take the step outside of the graph (SGD, Adam and AdamW can be captured)"
+            )
 
     def _step_parameters(self, group):
         maximize = group.get("maximize", False)

@@ -23,6 +23,8 @@ __all__ = ["RAdam"]
 class RAdam(Optimizer):
     """Algorithm 2 of the paper: only momentum while the variance of the adaptive step is unbounded, then Adam, rectified."""
 
+    _counts_here = True
+
     def __init__(
         self,
         params: ParamsT,

@@ -31,6 +31,8 @@ class SparseAdam(Optimizer):
     tensor([False,  True, False])
     """
 
+    _counts_here = True
+
     def __init__(
         self,
         params: ParamsT,

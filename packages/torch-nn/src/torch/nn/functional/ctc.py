@@ -33,7 +33,8 @@ def ctc_loss(
     """Negative log probability of label sequences, summed over all alignments with the input.
 
     ``log_probs`` (T, N, C) or (T, C); ``targets`` (N, S), or all sequences joined in one dim; the mean is over examples,
-    each divided by its target's length.  ``zero_infinity`` gives 0 where the input is too short for its target.
+    each divided by its target's length.  ``zero_infinity`` gives 0 where the input is too short for its target.  Targets of
+    int32 may be on the CPU for ``log_probs`` on CUDA, as cuDNN takes them.
 
     The recursion is equations 6 and 7 of the paper, in the log domain: ``alpha[t, s]`` is the log probability of the
     first ``s`` symbols of the target, extended by blanks, after ``t`` inputs.
@@ -71,6 +72,8 @@ def summed_over_paths(log_probs, targets, input_lengths, target_lengths, blank, 
         raise RuntimeError(f"ctc_loss: input_lengths must be in [0, {steps}], got {inputs}")
     if any(n < 0 for n in lengths):
         raise RuntimeError(f"ctc_loss: target_lengths must not be negative, got {lengths}")
+    if log_probs.is_cuda and targets.dtype is torch.int32 and not targets.is_cuda:
+        targets = targets.to(log_probs.device)
     padded = _padded(targets, lengths, single, batch)
 
     between = torch.stack([torch.full_like(padded, blank), padded], 2).flatten(1)

@@ -78,7 +78,6 @@ def _first(input, wrong):
         return ""
 
 
-@in_float32
 def binary_cross_entropy(
     input: Tensor,
     target: Tensor,
@@ -89,12 +88,23 @@ def binary_cross_entropy(
 ) -> Tensor:
     """``-(y log p + (1 - y) log(1 - p))`` for probabilities ``input``; the logarithms are not below -100.
 
-    ValueError when ``target`` has another shape; RuntimeError for an input that is no probability.
+    ValueError when ``target`` has another shape; RuntimeError for an input that is no probability, and under
+    ``torch.autocast("cuda")``, whose half types have no probabilities near 0 and 1.
 
     >>> torch.nn.functional.binary_cross_entropy(torch.tensor([0.5, 0.5]), torch.tensor([0.0, 1.0]))
     tensor(0.6931)
     """
-    reduction = _code(size_average, reduce, reduction)
+    if input.is_cuda and torch.is_autocast_enabled("cuda"):
+        raise RuntimeError(
+            "binary_cross_entropy: probabilities in half types are unsafe to autocast: those near 0 and 1 are rounded away. "
+            "Leave the sigmoid out and use binary_cross_entropy_with_logits (BCEWithLogitsLoss), or compute the loss of "
+            "input.float() within torch.autocast('cuda', enabled=False)"
+        )
+    return _binary_cross_entropy(input, target, weight, _code(size_average, reduce, reduction))
+
+
+@in_float32
+def _binary_cross_entropy(input, target, weight, reduction):
     if target.shape != input.shape:
         raise ValueError(
             f"binary_cross_entropy: target has shape {tuple(target.shape)}, input has {tuple(input.shape)}; "

@@ -35,7 +35,15 @@ def _devices(device_ids):
             f"DataParallel: device_ids={list(device_ids)} asks for CUDA devices, and there are none (install "
             "torch-core-cuda on a machine with a GPU); device_ids=[] runs the module on the CPU"
         )
-    return [f"cuda:{i}" if isinstance(i, int) else i for i in device_ids]
+    return [_ordinal(device) for device in device_ids]
+
+
+def _ordinal(device):
+    """The number of a CUDA device, which programs compute with; "cuda" is the current one."""
+    device = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
+    if device.type != "cuda":
+        raise ValueError(f"DataParallel: expected CUDA devices in device_ids and output_device, got {device}")
+    return torch.cuda.current_device() if device.index is None else device.index
 
 
 class DataParallel(Module):
@@ -58,15 +66,16 @@ class DataParallel(Module):
         self.module = module
         self.dim = dim
         self.device_ids = _devices(device_ids)
-        self.output_device = output_device if output_device is not None else (self.device_ids or [None])[0]
+        self.output_device = (self.device_ids or [None])[0] if output_device is None else _ordinal(output_device)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         if not self.device_ids:
             return self.module(*inputs, **kwargs)
+        first = torch.device(self.device_ids[0])
         for tensor in [*self.module.parameters(), *self.module.buffers()]:
-            if tensor.device != torch.device(self.device_ids[0]):
+            if tensor.device != first:
                 raise RuntimeError(
-                    f"module must have its parameters and buffers on device {self.device_ids[0]} (device_ids[0]) but found "
+                    f"module must have its parameters and buffers on device {first} (device_ids[0]) but found "
                     f"one of them on device: {tensor.device}"
                 )
         parts, named = self.scatter(inputs, kwargs, self.device_ids)
