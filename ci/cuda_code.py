@@ -54,6 +54,7 @@ PRODUCTS = [
 FLOPS = {"FFMA": 64, "DFMA": 64, "HMMA": 4096}
 MOST_REGISTERS = 40
 LEAST_SHARE = 0.85
+PTX = "compute_80"
 #: What nvcc is given beside the architecture; as CMakeLists.txt of the package has it.
 FLAGS = [
     "-std=c++20", "-O3", "-DTORCH_ISA=cuda", "-DTORCH_X86=0", "--expt-relaxed-constexpr", "-diag-suppress=186", "-Werror=all-warnings",
@@ -102,7 +103,7 @@ def compiled(file: str, architecture: str, folder: Path) -> list[Kernel]:
         tool("nvcc"),
         *FLAGS,
         "-cubin",
-        f"-arch={architecture}",
+        f"-gencode=arch={PTX},code={architecture}",
         "-Xptxas=-v",
         str(KERNELS / file),
         "-o",
