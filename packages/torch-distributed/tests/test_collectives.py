@@ -501,3 +501,13 @@ def test_a_backend_of_ones_own():
             dist.broadcast(x, 0)
     finally:
         dist.destroy_process_group()
+
+
+def test_what_does_not_fit_a_group_is_a_value_error_and_a_runtime_error():
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    for error in (ValueError, RuntimeError):
+        with pytest.raises(error, match="tensor has 2 elements, its place 0 in tensor_list 3"):
+            dist.all_gather([torch.zeros(3)], torch.zeros(2))
+        with pytest.raises(error, match=r"Global rank 9 is not part of group \S+, of the ranks \(0,\)"):
+            dist.broadcast(torch.zeros(1), src=9)
+    dist.destroy_process_group()

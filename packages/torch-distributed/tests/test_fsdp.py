@@ -7,6 +7,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from torch import nn
+from torch.distributed.checkpoint.state_dict import StateDictOptions, set_model_state_dict
 from torch.distributed.fsdp import (
     FSDPModule,
     MixedPrecision,
@@ -17,7 +18,7 @@ from torch.distributed.fsdp import (
 )
 from torch.distributed.fsdp import FullyShardedDataParallel as FSDP
 from torch.distributed.fsdp.wrap import CustomPolicy, ModuleWrapPolicy, size_based_auto_wrap_policy
-from torch.distributed.tensor import DTensor, Shard
+from torch.distributed.tensor import DTensor, Shard, distribute_tensor
 
 
 class Block(nn.Module):
@@ -461,5 +462,46 @@ def test_what_was_gathered_before_a_step_is_gathered_again(ranks):
         assert layer.weight.shape == (4, 3)
         assert not isinstance(layer.weight, DTensor)
         layer.reshard()
+
+    ranks(2, work)
+
+
+def test_a_module_of_the_meta_device_gets_its_values_afterwards(ranks):
+    def work(rank):
+        with torch.device("meta"):
+            model = nn.Sequential(nn.Linear(3, 4), nn.Linear(4, 2)).double()
+        for layer in model:
+            fully_shard(layer)
+        fully_shard(model)
+        model.to_empty(device="cpu")
+        torch.manual_seed(rank)
+        weights = {"0.weight": torch.arange(12.0).view(4, 3), "0.bias": torch.ones(4), "1.weight": torch.ones(2, 4)}
+        weights = {name: value.double() for name, value in weights.items()} | {"1.bias": torch.zeros(2).double()}
+        set_model_state_dict(
+            model,
+            weights if rank == 0 else {},
+            options=StateDictOptions(full_state_dict=True, broadcast_from_rank0=True),
+        )
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+        model(torch.ones(1, 3).double()).sum().backward()
+        optimizer.step()
+        return {name: p.full_tensor().detach() for name, p in model.named_parameters()}
+
+    for found in ranks(2, work):
+        assert torch.equal(found["0.weight"], torch.arange(12.0).view(4, 3).double() - 1)  # 2 outputs, rate a half
+        assert torch.equal(found["1.bias"], torch.full((2,), -0.5).double())
+
+
+def test_pieces_that_are_put_in_place_of_ours_are_taken_over(ranks):
+    def work(rank):
+        model = fully_shard(nn.Linear(3, 4))
+        state = {name: value.clone().fill_(2) for name, value in model.state_dict().items()}
+        model.load_state_dict(state, assign=True)
+        assert model(torch.ones(1, 3)).tolist() == [[8.0] * 4]
+        model.weight = nn.Parameter(distribute_tensor(torch.zeros(4, 5), model.weight.device_mesh, [Shard(0)]))
+        with pytest.raises(
+            RuntimeError, match=r"weight of FSDPLinear was replaced .* \(4, 5\), .* piece is of \(4, 3\)"
+        ):
+            model(torch.ones(1, 3))
 
     ranks(2, work)

@@ -141,3 +141,24 @@ def test_what_groups_do_is_there_as_operators(ranks):
         assert found[:4] == [[10, 11], [10, 12], [0, 1, 10, 11], [[10], [11]][rank]]
         assert found[4:6] == [[rank, rank + 1], [0, 1, 10, 11]]
         assert found[6:] == [[[0, 10], [0, 10]], [[0, 1], [0, 1]]][rank]
+
+
+def test_functional_collectives_take_groups_by_ranks_names_and_meshes(ranks):
+    from torch.distributed import _functional_collectives as functional
+
+    def run(rank):
+        mesh = dist.init_device_mesh("cpu", (2, 2), mesh_dim_names=("rows", "columns"))
+        x = torch.tensor([10.0**rank])
+        groups = [None, name(), [0, 1, 2, 3], [[0, 1], [2, 3]], (mesh, 0), mesh["columns"]]
+        found = [functional.all_reduce(x, "sum", group).item() for group in groups]
+        found.append(functional.all_gather_tensor(x, 0, (mesh, "rows")).tolist())
+        with pytest.raises(
+            RuntimeError, match=r"no process group has the ranks \[1, 3, 0\]: torch.distributed.new_group"
+        ):
+            functional.all_reduce(x, "sum", [1, 3, 0])
+        return found
+
+    rows, columns = {0: 101, 1: 1010, 2: 101, 3: 1010}, {0: 11, 1: 11, 2: 1100, 3: 1100}
+    for rank, found in enumerate(ranks(4, run)):
+        assert found[:6] == [1111, 1111, 1111, columns[rank], rows[rank], columns[rank]]
+        assert found[6] == ([1, 100] if rank % 2 == 0 else [10, 1000])

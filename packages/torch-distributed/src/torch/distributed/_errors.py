@@ -23,5 +23,9 @@ class QueueEmptyError(DistStoreError):
     """A queue of a store has nothing to pop."""
 
 
+class MisfitError(ValueError, RuntimeError):
+    """Tensors, sizes or ranks do not fit a group: of PyTorch's backends some raise ValueError here, some RuntimeError."""
+
+
 for _class in (DistError, DistBackendError, DistNetworkError, DistStoreError, QueueEmptyError):
     _class.__module__ = "torch.distributed"

@@ -28,10 +28,7 @@ def _op(name):
 
 def _of_ranks(ranks):
     """The name of the group of these ranks."""
-    for group, entry in world._world.groups.items():
-        if entry.ranks == tuple(ranks):
-            return group.group_name
-    raise RuntimeError(f"no process group has the ranks {list(ranks)}: torch.distributed.new_group makes one")
+    return world.of_ranks(ranks).group_name
 
 
 def _sized(name, group_size, group_name):

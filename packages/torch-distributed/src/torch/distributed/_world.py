@@ -9,6 +9,7 @@ from datetime import timedelta
 
 from . import _cluster
 from ._backends import Backend, create
+from ._errors import MisfitError
 from ._process_group import ProcessGroup
 from ._stores import PrefixStore, Store
 from ._stores.base import to_seconds
@@ -292,11 +293,21 @@ def get_process_group_ranks(group) -> list:
     return list(_world.groups[resolve(group)].ranks)
 
 
+def of_ranks(ranks) -> ProcessGroup:
+    """The group that has these global ranks; RuntimeError when there is none."""
+    for group, entry in _world.groups.items():
+        if entry.ranks == tuple(ranks):
+            return group
+    raise RuntimeError(f"no process group has the ranks {list(ranks)}: torch.distributed.new_group makes one")
+
+
 def get_global_rank(group, group_rank: int) -> int:
     """The global rank at a place of a group; ValueError when the group has no such place."""
     ranks = _world.groups[resolve(group)].ranks
     if not 0 <= group_rank < len(ranks):
-        raise ValueError(f"Group rank {group_rank} is not part of group {group}")
+        raise MisfitError(
+            f"Group rank {group_rank} is not part of group {resolve(group).group_name}, of {len(ranks)} ranks"
+        )
     return ranks[group_rank]
 
 
@@ -304,7 +315,9 @@ def get_group_rank(group, global_rank: int) -> int:
     """The place of a global rank in a group; ValueError when it is not in it."""
     ranks = _world.groups[resolve(group)].ranks
     if global_rank not in ranks:
-        raise ValueError(f"Global rank {global_rank} is not part of group {group}")
+        raise MisfitError(
+            f"Global rank {global_rank} is not part of group {resolve(group).group_name}, of the ranks {ranks}"
+        )
     return ranks.index(global_rank)
 
 

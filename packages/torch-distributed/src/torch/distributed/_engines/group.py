@@ -6,6 +6,7 @@ A group checks arguments and makes lines of elements; an engine runs the generat
 import torch
 
 from .. import _options, _reduce
+from .._errors import MisfitError
 from .._process_group import ProcessGroup, one, options
 from . import frames, memory, sparse
 from .frames import Request
@@ -128,7 +129,7 @@ class FlatGroup(ProcessGroup):
         # Ranks may bring tensors of different lengths; the one who receives knows them.
         even = all(out.numel() == line.numel() for out in outputs)
         if outputs[self._rank].numel() != line.numel():
-            raise ValueError(
+            raise MisfitError(
                 f"all_gather: tensor has {line.numel()} elements, its place {self._rank} in tensor_list "
                 f"{outputs[self._rank].numel()}"
             )
@@ -149,7 +150,7 @@ class FlatGroup(ProcessGroup):
         code, line = self._line("all_gather_into_tensor", input)
         self._line("all_gather_into_tensor", output)
         if output.dtype != input.dtype or output.numel() != input.numel() * self._size:
-            raise ValueError(
+            raise MisfitError(
                 f"all_gather_into_tensor: output {_shape(output)} must have {self._size} times the elements of input "
                 f"{_shape(input)}, and its dtype"
             )
@@ -206,7 +207,7 @@ class FlatGroup(ProcessGroup):
         code, line = self._line(name, input)
         self._line(name, output)
         if output.dtype != input.dtype or output.numel() * self._size != input.numel():
-            raise ValueError(
+            raise MisfitError(
                 f"{name}: input {_shape(input)} must have {self._size} times the elements of output {_shape(output)}, and "
                 "its dtype"
             )
@@ -226,7 +227,7 @@ class FlatGroup(ProcessGroup):
         outputs = self._list("all_to_all", "output_tensor_list", outputs, inputs[0].dtype)
         self._list("all_to_all", "input_tensor_list", inputs, inputs[0].dtype)
         if inputs[self._rank].numel() != outputs[self._rank].numel():
-            raise ValueError(
+            raise MisfitError(
                 f"all_to_all: a rank sends itself {inputs[self._rank].numel()} elements and expects "
                 f"{outputs[self._rank].numel()}"
             )
@@ -245,12 +246,12 @@ class FlatGroup(ProcessGroup):
         code, line = self._line("all_to_all_single", input)
         self._line("all_to_all_single", output)
         if output.dtype != input.dtype:
-            raise ValueError(f"all_to_all_single: output is {output.dtype}, input {input.dtype}")
+            raise MisfitError(f"all_to_all_single: output is {output.dtype}, input {input.dtype}")
         into = memory.flat(output)
         coming = self._split("output", output, into, output_split_sizes)
         going = self._split("input", input, line, input_split_sizes)
         if coming[self._rank].numel() != going[self._rank].numel():
-            raise ValueError(
+            raise MisfitError(
                 f"all_to_all_single: a rank sends itself {going[self._rank].numel()} elements and expects "
                 f"{coming[self._rank].numel()}"
             )
@@ -267,13 +268,13 @@ class FlatGroup(ProcessGroup):
         rows = tensor.shape[0] if tensor.dim() else 0
         if not sizes:
             if rows % self._size:
-                raise ValueError(
+                raise MisfitError(
                     f"all_to_all_single: dim 0 of {what} {_shape(tensor)} must be a multiple of the {self._size} ranks; "
                     f"or give {what}_split_sizes"
                 )
             sizes = [rows // self._size] * self._size
         if len(sizes) != self._size or sum(sizes) != rows or min(sizes) < 0:
-            raise ValueError(
+            raise MisfitError(
                 f"all_to_all_single: {what}_split_sizes {list(sizes)} must be {self._size} numbers that add up to dim 0 of "
                 f"{what} {_shape(tensor)}"
             )
@@ -323,7 +324,7 @@ class FlatGroup(ProcessGroup):
 
     def _place(self, what, place):
         if isinstance(place, bool) or not isinstance(place, int) or not 0 <= place < self._size:
-            raise ValueError(
+            raise MisfitError(
                 f"{what}: rank {place!r} is not in group {self._name}, whose ranks are 0 to {self._size - 1}"
             )
         return place
@@ -331,13 +332,13 @@ class FlatGroup(ProcessGroup):
     def _list(self, what, name, tensors, dtype=None, like=None):
         if not isinstance(tensors, (list, tuple)) or len(tensors) != self._size:
             count = len(tensors) if isinstance(tensors, (list, tuple)) else type(tensors).__name__
-            raise ValueError(f"{what}: {name} must be a list of {self._size} tensors, one for each rank; got {count}")
+            raise MisfitError(f"{what}: {name} must be a list of {self._size} tensors, one for each rank; got {count}")
         for i, tensor in enumerate(tensors):
             self._code(what, tensor)
             if dtype is not None and tensor.dtype != dtype:
-                raise ValueError(f"{what}: {name}[{i}] is {tensor.dtype}, the tensor is {dtype}")
+                raise MisfitError(f"{what}: {name}[{i}] is {tensor.dtype}, the tensor is {dtype}")
             if like is not None and tensor.numel() != like.numel():
-                raise ValueError(
+                raise MisfitError(
                     f"{what}: {name}[{i}] has {tensor.numel()} elements (shape {tuple(tensor.shape)}), the tensor "
                     f"{like.numel()}"
                 )

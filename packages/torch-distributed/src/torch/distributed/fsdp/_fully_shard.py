@@ -130,7 +130,8 @@ def fully_shard(
         reshard_after_forward: gather the parameters again for backward; False keeps them whole in between
         mp_policy: a :class:`MixedPrecisionPolicy`
 
-    Ranks must begin with equal parameters: those of the first rank are taken over.  Layers that ``parallelize_module``
+    Ranks must begin with equal parameters: those of the first rank are taken over.  A module that was made on the ``meta``
+    device gets memory for its pieces by ``to_empty(device="cpu")``, and values afterwards.  Layers that ``parallelize_module``
     has spread over another dim of the same mesh are cut once more: ``parallelize_module(net, mesh["tp"], plan)``,
     then ``fully_shard(net, mesh=mesh["dp"])``.
 
@@ -198,9 +199,10 @@ def _slots(modules, mesh, ignored, place):
                 f"fully_shard doesn't support scalar parameters. Change {found[0][1]} to a 1D tensor with numel equal to 1."
             )
     dims = {parameter: _dim(parameter, found[0][1], place) for parameter, found in places.items()}
+    valued = [parameter for parameter in places if parameter.device.type != "meta"]  # others are filled later
     with torch.no_grad():
         for group in reversed(mesh.get_all_groups()):
-            for parameter in places:
+            for parameter in valued:
                 whole = parameter._local_tensor if isinstance(parameter, DTensor) else parameter.detach()
                 line = whole.contiguous()
                 collectives.broadcast(line, group=group, group_src=0)

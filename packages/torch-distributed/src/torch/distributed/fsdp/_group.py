@@ -60,6 +60,20 @@ class Slot:
         """The inverse of :meth:`flat`."""
         return flat.reshape(-1, *self.line_shape).movedim(0, self.dim).contiguous()
 
+    def adopt(self):
+        """Take over a piece that was put in the place of ours (``to_empty``, ``load_state_dict(assign=True)``)."""
+        module, name = self.places[0]
+        shown = module._parameters.get(name)
+        if shown is self.piece or not isinstance(shown, DTensor):
+            return
+        if shown._spec != self.piece._spec:
+            raise RuntimeError(
+                f"fully_shard: {name} of {type(module).__name__} was replaced by a tensor that lies otherwise: "
+                f"{tuple(shown.shape)}, {shown.placements}; its piece is of {tuple(self.piece.shape)}, {self.piece.placements}"
+            )
+        self.piece = shown
+        self.show(shown)
+
     def show_whole(self, value):
         self.show(value if self.spread is None else wrap(value, self.spread))
 
@@ -95,7 +109,12 @@ class ShardedParameters:
     def begin(self):
         """Begin to gather the parameters, which will be needed soon."""
         if self.whole is None and self.coming is None and self.slots:
+            self._adopt()
             self.coming = self._versions(), self._begun()
+
+    def _adopt(self):
+        for slot in self.slots:
+            slot.adopt()
 
     def _versions(self):
         return [slot.piece._version for slot in self.slots]
@@ -142,6 +161,8 @@ class ShardedParameters:
 
     def unshard(self):
         """Let the module have whole parameters that lead to the pieces' gradients."""
+        if self.whole is None:
+            self._adopt()
         if self.whole is None or (torch.is_grad_enabled() and not self.linked):
             pieces = [slot.piece for slot in self.slots]
             with torch._C.DisableTorchFunctionSubclass():

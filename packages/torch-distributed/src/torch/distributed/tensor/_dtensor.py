@@ -20,6 +20,7 @@ __all__ = ["DTensor", "Piece"]
 
 _plain = torch._C.DisableTorchFunctionSubclass
 _grad = torch.Tensor.grad
+_data = torch.Tensor.data
 
 
 class DTensor(torch.Tensor):
@@ -177,6 +178,22 @@ class DTensor(torch.Tensor):
 
     def is_contiguous(self, memory_format=torch.contiguous_format):
         return memory_format in (torch.contiguous_format, torch.preserve_format)
+
+    @property
+    def data(self):
+        """Without history, in the same memory."""
+        return wrap(self._local_tensor, self._spec)
+
+    @data.setter
+    def data(self, value):
+        if isinstance(value, DTensor):
+            if value._spec != self._spec:
+                raise RuntimeError(
+                    f"DTensor.data: {_said(value.placements)} is put in the place of {_said(self.placements)}"
+                )
+            value = value._local_tensor
+        with _plain():
+            _data.__set__(self, value)
 
     @property
     def grad(self):
