@@ -74,19 +74,30 @@ void across_channels(NormShape s, F columns) {
     for (int64_t b = from; b < to; ++b) columns(b * lanes, int(std::min<int64_t>(lanes, s.c - b * lanes)));
   });
 }
+// Adds up f(sample) over n samples in blocks, so that what the sum rounds away does not grow with n.
+template <class T, class F>
+TORCH_VEC_INLINE Vec<T> down(int64_t n, F f) {
+  constexpr int64_t kSamples = 256;
+  Vec<T> sum(T(0));
+  for (int64_t from = 0; from < n; from += kSamples) {
+    Vec<T> part(T(0));
+    for (int64_t i = from; i < std::min(n, from + kSamples); ++i) part += f(i);
+    sum += part;
+  }
+  return sum;
+}
 
 template <class T>
 void channel_stats(const T* x, NormShape s, T* mean, T* var) {
   if (s.inner == 1) {
     across_channels<T>(s, [&](int64_t c, int count) {
       // Welford would divide in every step: two passes over a column of vectors instead.
-      Vec<T> sum(T(0)), squares(T(0)), n{T(s.n)};
-      for (int64_t i = 0; i < s.n; ++i) sum += get(x + i * s.c + c, count);
-      Vec<T> m = sum / n;
-      for (int64_t i = 0; i < s.n; ++i) {
+      const Vec<T> n{T(s.n)};
+      Vec<T> m = down<T>(s.n, [&](int64_t i) { return get(x + i * s.c + c, count); }) / n;
+      Vec<T> squares = down<T>(s.n, [&](int64_t i) {
         Vec<T> d = get(x + i * s.c + c, count) - m;
-        squares += d * d;
-      }
+        return d * d;
+      });
       put(mean + c, m, count);
       put(var + c, squares / n, count);
     });
@@ -145,14 +156,11 @@ template <class T>
 void channel_sums(const T* grad, const T* x, const T* mean, NormShape s, T* sum, T* dot) {
   if (s.inner == 1) {
     across_channels<T>(s, [&](int64_t c, int count) {
-      Vec<T> a(T(0)), b(T(0)), m = get(mean + c, count);
-      for (int64_t i = 0; i < s.n; ++i) {
-        Vec<T> g = get(grad + i * s.c + c, count);
-        a += g;
-        b += g * (get(x + i * s.c + c, count) - m);
-      }
-      put(sum + c, a, count);
-      put(dot + c, b, count);
+      const Vec<T> m = get(mean + c, count);
+      put(sum + c, down<T>(s.n, [&](int64_t i) { return get(grad + i * s.c + c, count); }), count);
+      put(dot + c,
+          down<T>(s.n, [&](int64_t i) { return get(grad + i * s.c + c, count) * (get(x + i * s.c + c, count) - m); }),
+          count);
     });
     return;
   }

@@ -8,6 +8,7 @@
 #include "dispatch/register.h"
 #include "dispatch/work.h"
 #include "ops/conv/shape.h"
+#include "ops/format.h"
 #include "ops/planes.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/pointwise.h"
@@ -257,8 +258,8 @@ Tensor conv_tbc_all(const Tensor& input, const Tensor& weight, const Tensor& bia
 }  // namespace
 
 void register_conv() {
-  set_native<op::convolution>(convolution_of);
-  set_native<op::convolution_backward>(convolution_backward_of);
+  set_native<op::convolution>(keeping_format<convolution_of>);
+  set_native<op::convolution_backward>(keeping_format<convolution_backward_of>);
   set_composite<op::conv1d>(conv<1>);
   set_composite<op::conv2d>(conv<2>);
   set_composite<op::conv3d>(conv<3>);

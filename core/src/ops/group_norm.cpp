@@ -4,6 +4,7 @@
 
 #include "dispatch/register.h"
 #include "dispatch/work.h"
+#include "ops/format.h"
 #include "ops/norm.h"
 #include "torch/core/arithmetic.h"
 #include "torch/core/ops/binary.h"
@@ -118,8 +119,8 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad_output, const Ten
 }  // namespace
 
 void register_group_norm() {
-  set_native<op::group_norm_statistics>(forward);
-  set_native<op::native_group_norm_backward>(backward);
+  set_native<op::group_norm_statistics>(keeping_format<forward>);
+  set_native<op::native_group_norm_backward>(keeping_format<backward>);
   set_composite<op::group_norm>([](const Tensor& x, int64_t groups, const Tensor& w, const Tensor& b, double eps,
                                    bool) { return std::get<0>(group_norm_statistics(x, groups, w, b, eps)); });
 }

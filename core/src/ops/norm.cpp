@@ -6,6 +6,7 @@
 #include "dispatch/register.h"
 #include "dispatch/work.h"
 #include "iterate/dense.h"
+#include "ops/format.h"
 #include "ops/norm.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
@@ -32,12 +33,14 @@ std::tuple<Tensor, Tensor, Tensor> batch_forward(const Tensor& input, const Tens
   TORCH_CHECK_VALUE(!training || s.n * s.inner > 1 || s.c == 0 || s.n * s.inner == 0 || input.is_meta(), op,
                     ": Expected more than 1 value per channel when training, got input size ", input.sizes());
   DType compute = norm_dtype(input);
-  Tensor out = empty_tensor(input.sizes(), compute, input.device());
+  const bool last = has_channels_last(input);  // rows of channels, which the kernels know as inner = 1
+  if (last) s = {s.n * s.inner, s.c, 1};
+  Tensor out = empty_in_format(input.sizes(), input.is_meta() ? input.dtype() : compute, input.device(), last);
   Tensor mean = empty_tensor({training ? s.c : 0}, compute, input.device()),
          invstd = empty_tensor({training ? s.c : 0}, compute, input.device());
-  if (out.is_meta()) return {empty_tensor(input.sizes(), input.dtype(), input.device()), mean, invstd};
+  if (out.is_meta()) return {out, mean, invstd};
   if (out.numel() == 0) return {as_dtype(out, input.dtype()), mean, invstd};
-  Tensor x = as_contiguous(input, compute), w = parameter(weight, compute), b = parameter(bias, compute);
+  Tensor x = in_format(input, compute, last), w = parameter(weight, compute), b = parameter(bias, compute);
   const auto channels = [&] { return empty_tensor({s.c}, compute, input.device()); };
   Tensor m = training ? mean : as_contiguous(running_mean, compute);
   Tensor v = training ? channels() : as_contiguous(running_var, compute);
@@ -79,11 +82,13 @@ std::tuple<Tensor, Tensor, Tensor> batch_backward(const Tensor& grad_output, con
   check_parameter(op, training ? "save_mean" : "running_mean", center, s.c);
   check_parameter(op, training ? "save_invstd" : "running_var", spread, s.c);
   DType compute = norm_dtype(input);
-  Tensor grad_input = empty_tensor(input.sizes(), compute, input.device());
+  const bool last = has_channels_last(input);
+  if (last) s = {s.n * s.inner, s.c, 1};
+  Tensor grad_input = empty_in_format(input.sizes(), compute, input.device(), last);
   Tensor grad_weight = empty_tensor({s.c}, compute, input.device()),
          grad_bias = empty_tensor({s.c}, compute, input.device());
   if (grad_input.is_meta()) return {grad_input, grad_weight, grad_bias};
-  Tensor x = as_contiguous(input, compute), g = as_contiguous(grad_output, compute), w = parameter(weight, compute);
+  Tensor x = in_format(input, compute, last), g = in_format(grad_output, compute, last), w = parameter(weight, compute);
   Tensor mean = as_contiguous(center, compute), width = as_contiguous(spread, compute);
   const auto channels = [&] { return empty_tensor({s.c}, compute, input.device()); };
   Tensor a = channels(), b = channels(), k = channels();

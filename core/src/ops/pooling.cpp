@@ -7,6 +7,7 @@
 
 #include "dispatch/register.h"
 #include "dispatch/work.h"
+#include "ops/format.h"
 #include "ops/planes.h"
 #include "torch/core/ops/pooling.h"
 #include "torch/core/pool.h"
@@ -360,15 +361,15 @@ void register_unpooling();  // unpooling.cpp
 void register_resample();   // resample.cpp
 
 void register_pooling() {
-  set_native<op::max_pool>(max_pool_kernel);
-  set_native<op::max_pool_backward>(max_pool_backward_kernel);
+  set_native<op::max_pool>(keeping_format<max_pool_kernel>);
+  set_native<op::max_pool_backward>(keeping_format<max_pool_backward_kernel>);
   set_native<op::max_pool_gather>(max_pool_gather_kernel);
   set_native<op::max_pool_indices>(max_pool_indices_kernel);
-  set_native<op::avg_pool>(avg_pool_kernel);
-  set_native<op::avg_pool_backward>(avg_pool_backward_kernel);
-  set_native<op::adaptive_avg_pool>(adaptive_avg_pool_kernel);
-  set_native<op::adaptive_avg_pool_backward>(adaptive_avg_pool_backward_kernel);
-  set_native<op::adaptive_max_pool>(adaptive_max_pool_kernel);
+  set_native<op::avg_pool>(keeping_format<avg_pool_kernel>);
+  set_native<op::avg_pool_backward>(keeping_format<avg_pool_backward_kernel>);
+  set_native<op::adaptive_avg_pool>(keeping_format<adaptive_avg_pool_kernel>);
+  set_native<op::adaptive_avg_pool_backward>(keeping_format<adaptive_avg_pool_backward_kernel>);
+  set_native<op::adaptive_max_pool>(keeping_format<adaptive_max_pool_kernel>);
   set_composite<op::max_pool1d>(max_pool_nd<1>);
   set_composite<op::max_pool2d>(max_pool_nd<2>);
   set_composite<op::max_pool3d>(max_pool_nd<3>);

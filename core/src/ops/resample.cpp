@@ -4,6 +4,7 @@
 #include "dispatch/register.h"
 #include "dispatch/work.h"
 #include "ops/conv/pooling.h"
+#include "ops/format.h"
 #include "ops/planes.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/pooling.h"
@@ -116,8 +117,8 @@ Tensor resample_backward_of(const Tensor& grad, int64_t dim, const Tensor& indic
 }  // namespace
 
 void register_resample() {
-  set_native<op::resample>(resample_of);
-  set_native<op::resample_backward>(resample_backward_of);
+  set_native<op::resample>(keeping_format<resample_of>);
+  set_native<op::resample_backward>(keeping_format<resample_backward_of>);
 }
 
 }  // namespace torch

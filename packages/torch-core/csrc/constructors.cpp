@@ -403,6 +403,10 @@ PyObject* to_conversion(PyObject* self, PyObject* const* args, Py_ssize_t count,
     const NonBlocking leave(non_blocking);
     Tensor r = converted(t, dtype, device, copy || !formatted);
     if (formatted) r = contiguous(r, *format);
+    // What lies both ways, by sizes of one, gets the strides that were asked for: results follow them.
+    if (formatted && *format != MemoryFormat::Contiguous && r.numel() &&
+        (r.stride(1) != 1 || r.stride(-1) != r.size(1)))
+      r = clone(r, *format);
     return wrap(std::move(r));
   })
 }

@@ -24,6 +24,10 @@ def test_sdpa_kernel_allows_what_is_there():
             pass
 
 
+def test_backends_of_attention_are_written_by_their_names():
+    assert str(SDPBackend.MATH) == f"{SDPBackend(0)}" == "SDPBackend.MATH"
+
+
 def test_causal_biases_begin_at_either_corner():
     assert bias.causal_upper_left(2, 4).tolist() == [[True, False, False, False], [True, True, False, False]]
     assert bias.causal_lower_right(2, 4).tolist() == [[True, True, True, False], [True, True, True, True]]

@@ -256,3 +256,11 @@ def test_too_few_dims_for_adaptive_pooling_are_a_value_error(kind):
             pool(torch.ones((2,) * n), 2)
         with pytest.raises(RuntimeError, match=f"{n + 1} or {n + 2} dims"):
             pool(torch.ones((2,) * (n + 3)), 2)
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic", "area"])
+def test_interpolated_images_keep_their_channels_last(mode):
+    rows = torch.linspace(-2, 3, 2 * 3 * 4 * 5).sin().reshape(2, 3, 4, 5)
+    got = F.interpolate(rows.contiguous(memory_format=torch.channels_last), scale_factor=2, mode=mode)
+    assert got.is_contiguous(memory_format=torch.channels_last)
+    torch.testing.assert_close(got, F.interpolate(rows, scale_factor=2, mode=mode))

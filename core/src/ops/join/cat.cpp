@@ -1,9 +1,11 @@
 // cat and stack: one loop that puts blocks of memory side by side, and the general copy where a tensor has gaps.
 #include <cstring>
 
+#include "dispatch/destination.h"
 #include "dispatch/work.h"
 #include "iterate/dims.h"
 #include "iterate/iterate.h"
+#include "ops/format.h"
 #include "ops/join/join.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/view.h"
@@ -84,8 +86,9 @@ Tensor cat_kernel(TensorList tensors, int64_t dim) {
   }
   sizes[dim] = total;
   Tensor out = empty_tensor(sizes, dtype, model->device());
+  if (!Destination::is_set() && orders_channels_last(tensors, out.dim())) put_channels_last(out);
   if (out.numel() == 0 || out.is_meta()) return out;
-  flat &= out.device().type == DeviceType::CPU;  // elsewhere, copies
+  flat &= out.is_contiguous() && out.device().type == DeviceType::CPU;  // elsewhere, copies
   int64_t outer = 1, inner = 1;
   for (int64_t d = 0; d < dim; ++d) outer *= sizes[d];
   for (int64_t d = dim + 1; d < sizes.size(); ++d) inner *= sizes[d];
@@ -106,7 +109,7 @@ Tensor cat_kernel(TensorList tensors, int64_t dim) {
   for (const Tensor& t : tensors) {
     if (skipped(t) || t.size(dim) == 0) continue;
     sizes[dim] = t.size(dim);
-    copy_into(view_of(out, sizes, out.strides(), at * inner), t);
+    copy_into(view_of(out, sizes, out.strides(), at * out.stride(dim)), t);
     at += t.size(dim);
   }
   return out;

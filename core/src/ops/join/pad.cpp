@@ -4,6 +4,7 @@
 #include "iterate/elementwise.h"
 #include "iterate/iterate.h"
 #include "ops/create/fill.h"
+#include "ops/format.h"
 #include "ops/join/join.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
@@ -128,7 +129,7 @@ Tensor pad_composite(const Tensor& self, IntArrayRef pad, std::string_view mode,
 }  // namespace
 
 void register_join_pad() {
-  set_native<op::constant_pad_nd>(constant_pad_kernel);
+  set_native<op::constant_pad_nd>(keeping_format<constant_pad_kernel>);
   set_composite<op::reflection_pad>(reflection_pad_composite);
   set_composite<op::replication_pad>(replication_pad_composite);
   set_composite<op::circular_pad>(circular_pad_composite);

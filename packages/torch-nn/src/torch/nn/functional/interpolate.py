@@ -78,7 +78,15 @@ def interpolate(
         x = _resize(x, 2 + i, sizes[i], scales[i], kind, bool(align_corners), antialias, image)
         if image:  # it stays one after each pass
             x = (x + 0.5).floor().clamp(0, 255)
-    return x.to(input.dtype)
+    return _in_format(x.to(input.dtype), input)
+
+
+def _in_format(x, input):
+    """Images whose channels lie last stay so; the choice of nearest places makes rows."""
+    form = torch.channels_last if input.dim() == 4 else torch.channels_last_3d
+    if input.is_contiguous() or input.dim() == 3 or not input.is_contiguous(memory_format=form):
+        return x
+    return x.contiguous(memory_format=form)
 
 
 def _sizes(input, n, size, scale_factor, recompute_scale_factor):
