@@ -126,3 +126,13 @@ def test_two_versions_side_by_side_are_a_problem(tmp_path, monkeypatch):
     (said,) = (p for p in doctor.problems(found()) if "side by side" in p)
     assert said.startswith("torch-autograd is installed in versions 0.1.0 and 0.2.0 side by side")
     assert "--force-reinstall --no-index" in said
+
+
+def test_what_a_part_was_built_for_is_found_where_its_library_lies(tmp_path, monkeypatch):
+    for folder in ("fx", "jit"):  # torch-jit is both, and compiled in the second
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "__init__.py").touch()
+    (tmp_path / "jit" / "_built.py").write_text("CORE_INTERFACE = 7\nCORE_FEATURES = 3\n")
+    monkeypatch.setattr(torch, "__path__", [str(tmp_path)])
+    found = doctor._find("torch-jit", "fx")
+    assert (found.built_for, found.features) == (7, 3)

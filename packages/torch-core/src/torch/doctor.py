@@ -44,8 +44,9 @@ def findings() -> dict[str, Finding]:
 
 def _find(dist: str, part: str | None) -> Finding:
     folder = Path(torch.__file__).parent if part is None else _folder(part)
-    built = folder / "_built.py" if folder else None
-    built = dict(re.findall(r"CORE_(\w+) = (\d+)", built.read_text())) if built and built.exists() else {}
+    places = [folder] if part is None else [folder, _folder(dist.removeprefix("torch-"))]  # torch-jit's is in torch/jit
+    records = [place / "_built.py" for place in places if place and (place / "_built.py").exists()]
+    built = dict(re.findall(r"CORE_(\w+) = (\d+)", records[0].read_text())) if records else {}
     version, requires = None, []
     if not _install.is_strangers(dist):
         with contextlib.suppress(PackageNotFoundError):
