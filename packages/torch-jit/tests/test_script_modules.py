@@ -213,3 +213,72 @@ def test_an_attribute_may_be_a_tuple_of_a_class_of_its_own():
             return x * self.pair[0]
 
     assert torch.jit.script(Holder())(torch.ones(1)).tolist() == [2]
+
+
+def test_modules_of_2018_hold_others_in_lists():
+    class Add(torch.jit.ScriptModule):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(2))
+
+        @torch.jit.script_method
+        def forward(self, x):
+            return self.weight + x
+
+    class Sum(torch.jit.ScriptModule):
+        __constants__ = ["parts"]
+
+        def __init__(self):
+            super().__init__()
+            self.parts = nn.ModuleList([Add() for _ in range(3)])
+
+        @torch.jit.script_method
+        def forward(self, x):
+            for part in self.parts:
+                x = part(x)
+            return x
+
+    assert Sum()(torch.zeros(2)).tolist() == [3.0, 3.0]
+
+
+class Listed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+        self.again = self.inner[0]
+        self.named = nn.ParameterDict({"a": nn.Parameter(torch.ones(2)), "b": nn.Parameter(torch.ones(3))})
+
+    def forward(self, x):
+        names: list[str] = []
+        for name, module in self.named_modules():
+            names.append(name)
+        for name, value in self.named_parameters():
+            names.append(name)
+            x = x + value.sum()
+        for name, value in self.named_buffers():
+            names.append(name)
+        for value in self.buffers():
+            x = x + value.sum()
+        for value in self.parameters():
+            x = x * value.numel()
+        for name, value in self.named.items():
+            names.append(name)
+            x = x - value.sum()
+        return x, names
+
+
+def test_what_a_module_consists_of_is_listed_as_by_the_module():
+    module = Listed()
+    (got, names), (expected, wanted) = torch.jit.script(module)(torch.ones(1)), module(torch.ones(1))
+    assert names == wanted
+    torch.testing.assert_close(got, expected)
+
+
+def test_a_method_without_self_is_refused_by_name():
+    class Lost(torch.jit.ScriptModule):
+        @torch.jit.script_method
+        def forward():
+            return torch.ones(1)
+
+    with pytest.raises(RuntimeError, match="methods must have a self argument"):
+        Lost()

@@ -14,6 +14,9 @@ class TracedModule(RecursiveScriptModule):
 
     __module__ = "torch.jit"
 
+    def _get_name(self):
+        return self.original_name
+
     def _complete(self):
         later = self.__dict__.pop("_traced_later", None)
         if later is not None and self._c._type().find_method("forward") is None:

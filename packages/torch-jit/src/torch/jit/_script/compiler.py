@@ -298,6 +298,8 @@ class Compiler:
             emitter = self.emitter_class(graph, self)
             items = {}
             if owner is not None:
+                if not source.tree.args.args:
+                    raise ScriptError(f"{source.function}: methods must have a self argument")
                 items[source.tree.args.args[0].arg] = Self(owner, graph.addInput("self", owner.type))
             for each in parameters:
                 value = graph.addInput(each.name, each.type)

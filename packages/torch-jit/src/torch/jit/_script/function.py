@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import pickle
 
 import torch
 
@@ -105,7 +106,7 @@ class ScriptFunction(_native.Callable):
         return self
 
     def __reduce__(self):
-        raise RuntimeError(f"{self.name} is compiled and cannot be pickled: write it with torch.jit.save")
+        raise pickle.PickleError(f"{self.name} is compiled and cannot be pickled: write it with torch.jit.save")
 
 
 _functions = {}

@@ -105,6 +105,9 @@ class ScriptModule(nn.Module):
 
     __module__ = "torch.jit"
 
+    def _complete(self):
+        """Make methods that are made late: of traced modules."""
+
 
 class RecursiveScriptModule(ScriptModule):
     """A compiled module: :func:`torch.jit.script` and :func:`torch.jit.load` make it.
@@ -240,9 +243,6 @@ class RecursiveScriptModule(ScriptModule):
             if isinstance(child, RecursiveScriptModule):
                 found += child._written
         return found
-
-    def _complete(self):
-        """Make methods that are made late: of traced modules."""
 
     # -- the program ------------------------------------------------------------------------------------------------------
 

@@ -14,6 +14,14 @@ from .values import Bound, Items, Self, Static, TupleOf
 
 __all__ = ["Selves"]
 
+#: methods of a module that list what it consists of: where they look, all modules below for None
+LISTINGS = {
+    **dict.fromkeys(("items", "keys", "values", "children", "named_children"), "_modules"),
+    **dict.fromkeys(("modules", "named_modules"), None),
+    **dict.fromkeys(("parameters", "named_parameters"), "_parameters"),
+    **dict.fromkeys(("buffers", "named_buffers"), "_buffers"),
+}
+
 
 class Selves:
     """Emits what a program does with modules and script classes."""
@@ -158,12 +166,10 @@ class Selves:
     def call_method(self, owner, name, args, kwargs):
         """Call a method of a module or script class."""
         concrete = owner.concrete
-        if concrete.is_module and name in ("items", "keys", "values", "children", "named_children", "modules"):
-            found = self._listing(owner, name)
-            if found is not None:
-                return found
-        if concrete.is_module and name in ("parameters", "named_parameters", "buffers", "state_dict", "named_modules"):
-            raise self.error(f"self.{name}() is not part of the script language", "name the parameters one by one")
+        if concrete.is_module and name in LISTINGS:
+            return self._listing(owner, name)
+        if concrete.is_module and name == "state_dict":
+            raise self.error("self.state_dict() is not part of the script language", "iterate over named_parameters()")
         if name == "__len__":
             return Static(len(self.children(owner)))
         if not concrete.is_module:
@@ -214,15 +220,43 @@ class Selves:
         return self.run_function(inner, items)
 
     def _listing(self, owner, name):
-        python = owner.concrete.python
-        if name in ("items", "named_children"):
-            names = list(python._modules)
-            return Items([TupleOf([Static(each), self.self_attribute(owner, each)]) for each in names])
-        if name in ("values", "children"):
-            return Items([self.self_attribute(owner, each) for each in python._modules])
+        """What a module consists of, each with its name or without."""
+        registry, python = LISTINGS[name], owner.concrete.python
+        if registry is None:
+            pairs = list(self._modules_of(owner, "", set()))
+        elif registry == "_modules":
+            names = python.keys() if isinstance(python, torch.nn.ParameterDict) else python._modules
+            pairs = [(each, self.self_attribute(owner, each)) for each in names]
+        else:
+            pairs = list(self._tensors_of(owner, registry))
         if name == "keys":
-            return Items([Static(each) for each in python._modules])
-        raise self.error(f"self.{name}() is not part of the script language", "use named_children()")
+            return Items([Static(path) for path, _ in pairs])
+        if name == "items" or name.startswith("named_"):
+            return Items([TupleOf([Static(path), each]) for path, each in pairs])
+        return Items([each for _, each in pairs])
+
+    def _modules_of(self, owner, path, seen):
+        """A module and those below it, once each, with their paths."""
+        python = owner.concrete.python
+        if id(python) in seen:
+            return
+        seen.add(id(python))
+        yield path, owner
+        for name in python._modules:
+            child = self.self_attribute(owner, name)
+            below = f"{path}.{name}" if path else name
+            if isinstance(child, Self):
+                yield from self._modules_of(child, below, seen)
+            elif self.is_value(child):
+                raise self.error(f"what {below} consists of is not known: it is compiled already")
+
+    def _tensors_of(self, owner, registry):
+        seen = set()
+        for path, each in self._modules_of(owner, "", set()):
+            for name, tensor in getattr(each.concrete.python, registry).items():
+                if tensor is not None and id(tensor) not in seen:
+                    seen.add(id(tensor))
+                    yield (f"{path}.{name}" if path else name), self.self_attribute(each, name)
 
     def call_object(self, value, name, args, kwargs):
         """Call a method of a value whose type is a class."""
