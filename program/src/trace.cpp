@@ -73,8 +73,8 @@ Sink::~Sink() {
 Tracer* Tracer::current() noexcept { return tracer; }
 
 Tracer::Recording::Recording(Tracer* t) : before_(std::exchange(tracer, t)), keys_(thread_keys) {
-  static const bool ready =
-      (set_layer(DispatchKey::Trace, &Tracer::layer), value_watcher = &Tracer::value_was_read, true);
+  static const bool ready = (set_layer(DispatchKey::Trace, &Tracer::layer), value_watcher = &Tracer::value_was_read,
+                             place_watcher = &Tracer::int_was_placed, true);
   (void)ready;
   if (t)
     thread_keys.include |= key(DispatchKey::Trace);
@@ -238,18 +238,58 @@ Value* Tracer::value_of(const torch::Tensor& t) {
   return v;
 }
 
-Value* Tracer::int_value(int64_t i) {
-  for (auto& [number, v] : ints_)
-    if (v && number == i) {
-      Value* from = std::exchange(v, nullptr);
-      if (from->node()->is("prim::NumToTensor")) return from->node()->input();
-      return insert(*graph_, "aten::Int", {from}, int_type());
+void Tracer::int_was_placed(const void* place, int64_t count) {
+  if (!tracer || tracer->ints_.empty()) return;
+  Note& last = tracer->ints_.back();
+  if (last.place) return;
+  last.place = place;
+  last.count = count;
+  // An index is read whole before its calls.
+  const int64_t calls = tracer->calls_;
+  tracer->drop_ints([calls](const Note& n) { return n.count != kOfIndex || n.calls == calls; });
+}
+void Tracer::drop_ints(const std::function<bool(const Note&)>& stays) {
+  std::erase_if(ints_, [&](const Note& n) {
+    if (n.value && stays(n)) return false;
+    left_ += n.value != nullptr;
+    return true;
+  });
+}
+
+// Lists of ints come in the memory that the parser filled. A call that was made of another has them elsewhere, and
+// other parameters: then the number alone tells.
+void Tracer::find_ints(const Row& row, const torch::Value* arguments) {
+  const std::less<const void*> before;
+  for (Note& note : ints_) {
+    note.is_here = false;
+    for (int i = 0; note.place && i < row.schema.count; ++i) {
+      const torch::Value& v = arguments[i];
+      if (note.place == &row.schema.params[i]) note.is_here = true;
+      if (note.count > 0 && v.present && row.schema.params[i].kind == Kind::IntList)
+        note.is_here |= !before(note.place, v.data) && before(note.place, static_cast<const int64_t*>(v.data) + v.size);
     }
-  return constant(Cell(i));
+  }
+}
+
+// Of an int that a call takes at this place; `by_number` lets one stand for it whose place is not known.
+Value* Tracer::int_value(int64_t i, const void* place, bool by_number) {
+  const auto fills = [&](const Note& n) {
+    const auto* first = static_cast<const int64_t*>(n.place);
+    return n.count > 0 ? place >= first && place < first + n.count : place == n.place;
+  };
+  const auto may_be = [&](const Note& n) { return n.is_here || n.count == kOfIndex ? fills(n) : by_number; };
+  Note* found = nullptr;
+  for (Note& n : ints_)
+    if (n.value && n.number == i && may_be(n) && (!found || n.is_here > found->is_here)) found = &n;
+  if (!found) return constant(Cell(i));
+  Value* from = found->value;
+  if (!found->is_here || found->count <= 0 || place == static_cast<const int64_t*>(found->place) + found->count - 1)
+    found->value = nullptr;
+  if (from->node()->is("prim::NumToTensor")) return from->node()->input();
+  return insert(*graph_, "aten::Int", {from}, int_type());
 }
 size_t Tracer::forget_ints() {
-  left_ += ints_.size();
-  ints_.clear();
+  drop_ints([](const Note&) { return false; });
   return std::exchange(left_, 0);
 }
 
@@ -259,6 +299,7 @@ std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* argume
   std::vector<Value*> in = std::move(room_);
   in.clear();
   auto none = [&] { in.push_back(constant(Cell())); };
+  if (!ints_.empty()) find_ints(row, arguments);
   for (int i = 0; i < s.count; ++i) {
     const Parameter& p = s.params[i];
     const torch::Value& v = arguments[i];
@@ -285,12 +326,13 @@ std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* argume
       }
       case Kind::IntList: {
         std::vector<Value*> items;
-        for (int64_t k = 0; k < v.size; ++k) items.push_back(int_value(static_cast<const int64_t*>(v.data)[k]));
+        const auto* numbers = static_cast<const int64_t*>(v.data);
+        for (int64_t k = 0; k < v.size; ++k) items.push_back(int_value(numbers[k], numbers + k));
         in.push_back(insert(g, "prim::ListConstruct", items, ints()));
         break;
       }
       case Kind::Int:
-        in.push_back(is_place(s.view(p.name)) ? constant(Cell(v.i)) : int_value(v.i));
+        in.push_back(int_value(v.i, &p, !is_place(s.view(p.name))));
         break;
       case Kind::Bool:
         in.push_back(constant(Cell(v.i != 0)));
@@ -325,7 +367,7 @@ std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* argume
             in.push_back(constant(Cell(std::complex<double>(v.d, v.imag))));
             break;
           default:
-            in.push_back(int_value(v.i));
+            in.push_back(int_value(v.i, &p));
         }
         break;
       default:
@@ -491,9 +533,8 @@ void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result
   // Before the call: what it changes in place was another value then.
   const bool failed = t->failed_;
   std::vector<Value*> inputs = t->inputs_of(row, arguments);
-  t->left_ +=
-      size_t(std::count_if(t->ints_.begin(), t->ints_.end(), [](const auto& i) { return i.second != nullptr; }));
-  t->ints_.clear();
+  if (!t->ints_.empty()) t->drop_ints([](const Note& n) { return n.count == kOfIndex; });
+  ++t->calls_;
   t->failed_ = true;
   row.invoke(arguments, result, keys_below(DispatchKey::Trace));
   t->failed_ = failed;

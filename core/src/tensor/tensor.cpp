@@ -94,6 +94,7 @@ bool lies_in_memory(const Tensor& t) {
 }
 
 std::atomic<ValueWatcher> value_watcher{nullptr};
+std::atomic<PlaceWatcher> place_watcher{nullptr};
 
 Tensor readable(const Tensor& t) {
   if (lies_in_memory(t)) return t;

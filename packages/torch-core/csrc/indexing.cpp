@@ -4,6 +4,7 @@
 #include "python.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/view.h"
+#include "torch/core/reads.h"
 
 namespace torch::python {
 
@@ -23,8 +24,8 @@ int64_t as_integer(PyObject* o) {
   }
   return v;
 }
-// A slice's bound clips instead of overflowing.
-std::optional<int64_t> bound(PyObject* o) {
+// A slice's bound clips instead of overflowing. `name` is that of the parameter of slice.
+std::optional<int64_t> bound(PyObject* o, std::string_view name) {
   if (o == Py_None) return std::nullopt;
   if (!PyIndex_Check(o)) {
     PyErr_Format(PyExc_TypeError, "slice indices must be integers or None or have an __index__ method, not %s",
@@ -33,6 +34,11 @@ std::optional<int64_t> bound(PyObject* o) {
   }
   Py_ssize_t v = PyNumber_AsSsize_t(o, nullptr);
   if (v == -1 && PyErr_Occurred()) throw PythonError();
+  if (!PyLong_Check(o)) {
+    const Schema& schema = OperatorFunctions<op::slice>::row().schema;
+    for (int i = 0; i < schema.count; ++i)
+      if (schema.view(schema.params[i].name) == name) int_is_placed(&schema.params[i], kOfIndex);
+  }
   return v;
 }
 
@@ -60,8 +66,8 @@ Index index_of(PyObject* o, const Tensor& self) {
   if (PyLong_CheckExact(o)) return Index::at(as_integer(o));
   if (PySlice_Check(o)) {
     auto* s = reinterpret_cast<PySliceObject*>(o);
-    std::optional<int64_t> step = bound(s->step);
-    return Index::slice(bound(s->start), bound(s->stop), step.value_or(1));
+    const std::optional<int64_t> step = bound(s->step, "step"), start = bound(s->start, "start");
+    return Index::slice(start, bound(s->stop, "end"), step.value_or(1));
   }
   if (o == Py_None) return Index::new_axis();
   if (o == Py_Ellipsis) return Index::ellipsis();

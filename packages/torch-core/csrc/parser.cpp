@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "torch/core/reads.h"
+
 namespace torch::python {
 
 namespace {
@@ -100,6 +102,10 @@ bool as_int(PyObject* o, int64_t* out) {
   *out = PyLong_AsLongLong(n.get());
   return !(*out == -1 && PyErr_Occurred());
 }
+// Where an int went, if it may be one of a tensor.
+void tell_place(PyObject* o, const void* place, int64_t count = 0) {
+  if (!PyLong_Check(o)) int_is_placed(place, count);
+}
 
 // Room for n ints that lives as long as the arguments; null when there is none.
 int64_t* int_room(Arguments* a, Py_ssize_t n) {
@@ -117,8 +123,10 @@ bool set_ints(Value* v, const int64_t* data, Py_ssize_t n) {
 bool set_int_list(Arguments* a, Value* v, PyObject* const* items, Py_ssize_t n) {
   int64_t* out = int_room(a, n);
   if (!out) return false;
-  for (Py_ssize_t k = 0; k < n; ++k)
+  for (Py_ssize_t k = 0; k < n; ++k) {
     if (!as_int(items[k], &out[k])) return false;
+    tell_place(items[k], &out[k], 1);
+  }
   return set_ints(v, out, n);
 }
 // The same int again and again: 3 stands for (3, 3).
@@ -128,6 +136,7 @@ bool set_repeated_int(Arguments* a, Value* v, PyObject* item, int n) {
   int64_t* out = int_room(a, n);
   if (!out) return false;
   std::fill_n(out, n, one);
+  tell_place(item, out, n);
   return set_ints(v, out, n);
 }
 bool set_int_sequence(Arguments* a, Value* v, PyObject* o, int repeat) {
@@ -217,6 +226,7 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
       return set_tensor_list(a, v, o);
     case Kind::Int:
       if (is_refused_tensor(o, a) || !as_int(o, &v->i)) break;
+      tell_place(o, &p);
       return v->present = true;
     case Kind::Bool:
       if (o == Py_True || o == Py_False) {
@@ -246,6 +256,7 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
       Scalar s;
       if (!to_scalar(o, &s)) return false;
       set_scalar(v, s);
+      if (s.is_integral()) tell_place(o, &p);
       return true;
     }
     case Kind::IntList:

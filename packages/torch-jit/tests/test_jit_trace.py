@@ -406,3 +406,50 @@ def test_a_container_that_holds_nothing_is_traced_as_itself():
     net, x = Tree(), torch.randn(3, 2)
     traced = torch.jit.trace(net, x)
     assert torch.equal(traced(x), net(x)) and len(list(traced.nodes.children())) == 3
+
+
+@pytest.mark.parametrize(
+    "f, example, other",
+    [
+        (lambda x: x.new_ones(2, x.shape[0]), (2,), (3,)),
+        (lambda x: x.view(2, x.shape[0], -1), (2, 4), (4, 4)),
+        (lambda x: torch.full((2,), x.shape[0]), (2,), (3,)),
+        (lambda x: torch.arange(2, x.shape[0], 1), (2,), (5,)),
+        (lambda x: x.narrow(0, 1, x.shape[0] - 1), (2,), (3,)),
+        (lambda x: x.unfold(0, 2, x.shape[1]), (6, 2), (6, 3)),
+        (lambda x: x[2 : x.shape[0]], (2,), (5,)),
+        (lambda x: x[1 : x.shape[0], None, 1 : x.shape[1]], (1, 1), (4, 5)),
+        (lambda x: x[: x.shape[0] - 1, : x.shape[1] - 1], (3, 4), (5, 6)),
+        (lambda x: torch.nn.functional.avg_pool2d(x, x.shape[0]), (2, 4, 4), (4, 4, 4)),
+    ],
+)
+def test_a_size_is_told_from_an_equal_number_that_is_written_out(f, example, other):
+    x = torch.randn(other)
+    assert torch.equal(quiet(f, torch.randn(example), check_trace=False)(x), f(x))
+
+
+@pytest.mark.parametrize(
+    "mode, corners",
+    [
+        ("nearest", None),
+        ("nearest-exact", None),
+        ("area", None),
+        ("bilinear", False),
+        ("bilinear", True),
+        ("bicubic", None),
+    ],
+)
+def test_resized_images_follow_the_size_of_the_next_one(mode, corners):
+    resize = nn.functional.interpolate
+    options = {"mode": mode, "align_corners": corners}
+    for f in (
+        lambda x: resize(x, scale_factor=2, **options),
+        lambda x: resize(x, scale_factor=(1.5, 2.5), **options),
+        lambda x: resize(x, size=(8, 8), **options),
+        lambda x: resize(x[..., :2, :2], size=(x.shape[2] * 2, x.shape[3]), **options),
+        lambda x: resize(x, scale_factor=2, recompute_scale_factor=True, **options),
+    ):
+        traced = quiet(f, torch.randn(1, 1, 4, 3), check_trace=False)
+        x = torch.randn(2, 3, 5, 7, requires_grad=True)
+        torch.testing.assert_close(traced(x), f(x))
+        torch.testing.assert_close(*(torch.autograd.grad(g(x).sin().sum(), x)[0] for g in (traced, f)))

@@ -250,12 +250,12 @@ class Listed(nn.Module):
 
     def forward(self, x):
         names: list[str] = []
-        for name, module in self.named_modules():
+        for name, _module in self.named_modules():
             names.append(name)
         for name, value in self.named_parameters():
             names.append(name)
             x = x + value.sum()
-        for name, value in self.named_buffers():
+        for name, _value in self.named_buffers():
             names.append(name)
         for value in self.buffers():
             x = x + value.sum()

@@ -19,4 +19,15 @@ inline void value_is_read(const Tensor& t, const char* what) {
   if (ValueWatcher f = value_watcher.load(std::memory_order_relaxed); TORCH_UNLIKELY(f != nullptr)) f(t, what);
 }
 
+// The int that was just read is an argument: the parameter that it is for, or, with a `count`, so many places of a list
+// that it fills. So who records can tell it from an equal one that was written out. Of an index, several calls may
+// follow.
+inline constexpr int64_t kOfIndex = -1;
+using PlaceWatcher = void (*)(const void* place, int64_t count);
+TORCH_API extern std::atomic<PlaceWatcher> place_watcher;
+
+inline void int_is_placed(const void* place, int64_t count = 0) {
+  if (PlaceWatcher f = place_watcher.load(std::memory_order_relaxed); TORCH_UNLIKELY(f != nullptr)) f(place, count);
+}
+
 }  // namespace torch

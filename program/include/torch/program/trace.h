@@ -53,7 +53,7 @@ class TORCH_PROGRAM_API Tracer {
   bool call(const FunctionPtr& f, const std::vector<Cell>& arguments, Cell& result);
 
   // An int that an argument of the next call is made of: where it stands there, the value stands for it.
-  void note_int(int64_t number, Value* v) { ints_.emplace_back(number, v); }
+  void note_int(int64_t number, Value* v) { ints_.push_back({.number = number, .value = v, .calls = calls_}); }
   size_t forget_ints();  // how many no call has taken
 
   // Says before each call that is recorded where it stands: sets what new nodes of the graph carry.
@@ -95,7 +95,19 @@ class TORCH_PROGRAM_API Tracer {
   void record(const Row& row, std::vector<Value*> inputs, Result& result);
   Value* constant(Cell c);
   std::vector<Value*> inputs_of(const Row& row, const torch::Value* arguments);
-  Value* int_value(int64_t i);
+  // An int that was read of a tensor, until a call takes it.
+  struct Note {
+    int64_t number;
+    Value* value;
+    const void* place = nullptr;  // where the parser put it: a parameter, or ints of a list
+    int64_t count = 0;            // of places in a list, or kOfIndex
+    int64_t calls = 0;            // that had been recorded then
+    bool is_here = false;         // the place is one of the call at hand
+  };
+  Value* int_value(int64_t i, const void* place, bool by_number = true);
+  void find_ints(const Row& row, const torch::Value* arguments);
+  void drop_ints(const std::function<bool(const Note&)>& stays);
+  static void int_was_placed(const void* place, int64_t count);
   Value* value_of_cell(const Cell& c);
   bool is_known(const Cell& c) const;
   void give(const Cell& c, Value* v);
@@ -138,7 +150,8 @@ class TORCH_PROGRAM_API Tracer {
   size_t young_ = 0;        // from here on kept_ was not looked through yet
   size_t next_look_ = 512;  // through all of it, when it has so many
   void forget_dead();
-  std::vector<std::pair<int64_t, Value*>> ints_;
+  std::vector<Note> ints_;
+  int64_t calls_ = 0;
   size_t left_ = 0;
   std::unordered_map<const Row*, Callee> callees_;
   std::vector<Value*> room_;  // for the inputs of the next call

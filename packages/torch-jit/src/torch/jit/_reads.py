@@ -6,6 +6,7 @@ While a trace runs, methods of ``torch.Tensor`` stand in for its own; for other 
 
 from __future__ import annotations
 
+import importlib
 import sys
 import threading
 import warnings
@@ -14,6 +15,7 @@ import torch
 
 from . import _ir as ir
 from ._recurrent import standing_in
+from ._resizes import resizing_in
 
 _lock = threading.Lock()
 _users = 0
@@ -149,11 +151,11 @@ def read_by_operators(tensor, what):
 
 def _first_state(layer, hx, x, batch):
     """The state that a recurrent layer starts with: for as many examples as there are in the next call."""
-    tracer = current()
+    tracer, own = current(), _layers[torch.nn.RNNBase, "_first_state"]
     if hx is None and x.dim() == 3 and tracer is not None and ir._native._tracing() and tracer.has_value(x):
         batch = _sizes(x, tracer)[1]
-        return tuple(zeros.expand(-1, batch, -1) for zeros in _layers["_first_state"](layer, None, x, 1))
-    return _layers["_first_state"](layer, hx, x, batch)
+        return tuple(zeros.expand(-1, batch, -1) for zeros in own(layer, None, x, 1))
+    return own(layer, hx, x, batch)
 
 
 def _standins():
@@ -172,6 +174,16 @@ def _standins():
     return made | {"shape": property(_shape), "size": _size, "numel": _numel, "nelement": _numel, "__index__": _index}
 
 
+def _layer_standins():
+    base = torch.nn.RNNBase
+    resizes = importlib.import_module("torch.nn.functional.interpolate")  # a function has this name as well
+    return {
+        (base, "_run"): standing_in(base._run, current),
+        (base, "_first_state"): _first_state,
+        (resizes, "_run"): resizing_in(resizes._run, current, _sizes),
+    }
+
+
 class Watching:
     """A block in which this thread's reads are those of a tracer."""
 
@@ -185,9 +197,9 @@ class Watching:
                 for name, standin in _standins().items():
                     _before[name] = torch.Tensor.__dict__[name]
                     setattr(torch.Tensor, name, standin)
-                base = torch.nn.RNNBase
-                _layers["_run"], _layers["_first_state"] = base._run, base._first_state
-                base._run, base._first_state = standing_in(base._run, current), _first_state
+                for (owner, name), standin in _layer_standins().items():
+                    _layers[owner, name] = getattr(owner, name)
+                    setattr(owner, name, standin)
             _users += 1
         self.outer, _thread.tracer = current(), self.tracer
 
@@ -197,7 +209,7 @@ class Watching:
         with _lock:
             _users -= 1
             if _users == 0:
-                for name, own in _layers.items():
-                    setattr(torch.nn.RNNBase, name, own)
+                for (owner, name), own in _layers.items():
+                    setattr(owner, name, own)
                 for name, own in _before.items():
                     setattr(torch.Tensor, name, own)

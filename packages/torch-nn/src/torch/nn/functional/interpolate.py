@@ -63,6 +63,14 @@ def interpolate(
         raise ValueError(f"interpolate: align_corners is for {', '.join(_LINEAR)}, not for {mode!r}")
     if antialias and mode not in ("bilinear", "bicubic"):
         raise ValueError(f"interpolate: antialias is for 'bilinear' and 'bicubic', not for {mode!r}")
+    if (size is None) == (scale_factor is None):
+        raise ValueError("interpolate: give either size or scale_factor")
+    return _run(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
+
+
+def _run(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias):
+    """Resize; a trace puts a program in the place of this function."""
+    n = input.dim() - 2
     sizes, scales = _sizes(input, n, size, scale_factor, recompute_scale_factor)
     if any(s <= 0 for s in (*sizes, *input.shape[2:])):
         raise RuntimeError(
@@ -91,8 +99,6 @@ def _in_format(x, input):
 
 def _sizes(input, n, size, scale_factor, recompute_scale_factor):
     """Output sizes, and for each dim the scale factor that maps places (None: the quotient of the sizes)."""
-    if (size is None) == (scale_factor is None):
-        raise ValueError("interpolate: give either size or scale_factor")
     if size is not None:
         if recompute_scale_factor:
             raise ValueError("interpolate: recompute_scale_factor is not meaningful with an explicit size")
