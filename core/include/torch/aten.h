@@ -10,7 +10,21 @@
 
 namespace torch {
 
-using ScalarType = DType;
+// A dtype under the name of before, with the names of its values: ScalarType::Half.
+class ScalarType {
+ public:
+  constexpr ScalarType() = default;
+  constexpr ScalarType(DType t) : dtype_(t) {}
+  constexpr operator DType() const { return dtype_; }
+#define TORCH_NAMES(name, type, python, legacy) static constexpr DType name = DType::name;
+  TORCH_FOR_EACH_DTYPE(TORCH_NAMES)
+#undef TORCH_NAMES
+  static constexpr DType Byte = UInt8, Char = Int8, Short = Int16, Int = Int32, Long = Int64, Half = Float16,
+                         Float = Float32, Double = Float64, ComplexFloat = Complex64, ComplexDouble = Complex128;
+
+ private:
+  DType dtype_ = DType::Float32;
+};
 using IntList = IntArrayRef;
 template <class T>
 using optional = std::optional<T>;

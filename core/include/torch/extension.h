@@ -20,6 +20,25 @@
 
 namespace py = pybind11;
 
+namespace pybind11::detail {
+
+template <>
+struct type_caster<torch::ScalarType> {
+  PYBIND11_TYPE_CASTER(torch::ScalarType, const_name("torch.dtype"));
+
+  bool load(handle source, bool convert) {
+    type_caster<torch::DType> dtype;
+    if (!dtype.load(source, convert)) return false;
+    value = cast_op<torch::DType>(dtype);
+    return true;
+  }
+  static handle cast(torch::ScalarType t, return_value_policy policy, handle parent) {
+    return type_caster<torch::DType>::cast(t, policy, parent);
+  }
+};
+
+}  // namespace pybind11::detail
+
 // A UserWarning in Python; the call ends with an exception where warnings are errors.
 #define TORCH_WARN(...)                                                                \
   do {                                                                                 \

@@ -20,11 +20,15 @@ def test_a_custom_operator_is_a_function_and_a_name():
     assert torch.ops.shelf.scale.overloads() == ["default"] and "scale" in dir(torch.ops.shelf)
     assert str(torch.ops.shelf.scale.default) == "shelf.scale.default"
     assert torch.ops.shelf.scale.default.name() == "shelf::scale"
+    assert str(torch.ops.shelf.scale.default._schema).startswith("shelf::scale(Tensor x, float by=2")
     for call, text in (
         (lambda: scale(), r"shelf::scale\(\) is missing value for argument 'x'"),
         (lambda: scale(x, 1.0, "x"), "takes 2 positional arguments, got 3"),
         (lambda: scale(x, x=x), "two values for argument 'x'"),
-        (lambda: scale(x, wrong=1), "Unknown keyword argument 'wrong' for operator 'shelf::scale'. Schema: scale"),
+        (
+            lambda: scale(x, wrong=1),
+            "Unknown keyword argument 'wrong' for operator 'shelf::scale'. Schema: shelf::scale",
+        ),
     ):
         with pytest.raises(RuntimeError, match=text):
             call()
@@ -300,7 +304,7 @@ def test_arguments_in_memory_that_gpus_share_are_named_before_or_after_the_defin
     assert overload.symm_mem_args == {"x", "y"}
     with pytest.raises(ValueError, match="Cannot register empty arg_names list for testshared::reduce"):
         lib.register_symm_mem_args("reduce", [])
-    with pytest.raises(ValueError, match=r"testshared::reduce has no argument 'z': reduce\(Tensor x"):
+    with pytest.raises(ValueError, match=r"testshared::reduce has no argument 'z': testshared::reduce\(Tensor x"):
         lib.register_symm_mem_args("testshared::reduce", ["x", "z"])
     with pytest.raises(TypeError, match="a list of names, got the str 'x'"):
         lib.register_symm_mem_args("reduce", "x")

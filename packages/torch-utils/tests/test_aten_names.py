@@ -46,6 +46,17 @@ torch::Tensor cubed(torch::Tensor x) {
   return out;
 }
 
+at::ScalarType wider(const at::Tensor& x, c10::optional<at::ScalarType> other) {
+  const at::ScalarType mine = x.scalar_type();
+  switch (mine) {
+    case at::ScalarType::Half: return torch::ScalarType::Float;
+    case at::ScalarType::Int: return at::kLong;
+    case at::ScalarType::Float: return at::kDouble;
+    default: return other.value_or(mine);
+  }
+}
+at::Tensor of_dtype(at::ScalarType t) { return torch::ones({2}, torch::dtype(t)).to(t); }
+
 std::vector<at::Tensor> methods(at::Tensor x) {  // (2, 3) float64
   std::vector<at::Tensor> out{
       x.sum(), x.sum(0), x.sum({0, 1}, true), x.mean({1}), x.view({3, -1}), x.view(-1), x.permute({1, 0}), x.max(),
@@ -103,6 +114,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("gate", &gate);
   m.def("gate_backward", &gate_backward);
   m.def("cubed", &cubed, "x * x * x");
+  m.def("wider", &wider);
+  m.def("of_dtype", &of_dtype);
   m.def("methods", &methods);
   m.def("made", &made);
   m.def("facts", &facts);
@@ -156,6 +169,15 @@ def test_dispatch_gives_each_dtype_its_type(module):
         module.cubed(torch.ones(2, dtype=torch.float16))
     with pytest.raises(RuntimeError, match=r"expected x.is_contiguous\(\)"):
         module.cubed(torch.ones(2, 3).t())
+
+
+def test_dtypes_have_their_names_of_before(module):
+    ones = torch.ones(2)
+    assert module.wider(ones.half(), None) is torch.float32
+    assert module.wider(ones.int(), None) is torch.int64
+    assert module.wider(ones, torch.int8) is torch.float64
+    assert module.wider(ones.bool(), torch.int8) is torch.int8
+    assert module.of_dtype(torch.complex64).tolist() == [1, 1] and module.of_dtype(torch.int16).dtype is torch.int16
 
 
 def test_methods_in_cpp_are_the_methods_of_python(module):

@@ -79,6 +79,19 @@ def test_modules_are_told_apart_forward_and_backward():
     assert "Sequential.0" in counter.get_table(depth=2)
 
 
+def test_counts_stand_under_the_operators_of_aten():
+    nn = pytest.importorskip("torch.nn")
+    with FlopCounterMode(display=False) as counter:
+        nn.Linear(K, N)(torch.ones(B, M, K))
+        torch.ones(B, M, K) @ torch.ones(B, K, N)
+        torch.ones(M, K) @ torch.ones(K, N)
+    counts, one = counter.get_flop_counts()["Global"], 2 * M * K * N
+    aten = torch.ops.aten
+    assert counts == {aten.addmm: B * one, aten.bmm: B * one, aten.mm: one}
+    assert counts[aten.mm.default] == counts["mm"] == one
+    assert " - aten.bmm" in counter.get_table()
+
+
 def test_the_table_is_shown_at_the_end(capsys):
     with FlopCounterMode():
         torch.ones(100, 100) @ torch.ones(100, 100)

@@ -11,6 +11,7 @@ autocast, autograd, vmap, modes. There it takes the first that there is:
 
 import functools
 import threading
+from dataclasses import replace
 from sys import modules
 
 from . import _C
@@ -57,7 +58,7 @@ class Operator(OpOverload):
     """One operator: ``torch.ops.namespace.name.overload``."""
 
     def __init__(self, namespace, schema, tags=()):
-        self.namespace, self._schema, self.tags = namespace, schema, list(tags)
+        self.namespace, self._schema, self.tags = namespace, replace(schema, namespace=namespace), list(tags)
         self.kernels, self.fake, self.backward, self.setup_context = {}, None, None, None
         self.autocast, self.disabled = {}, set()
         self.batch_rule, self.dispatch_rules = None, {}
@@ -65,7 +66,7 @@ class Operator(OpOverload):
         self.opaque = False  # whether gradients stop at its functions, as at those of torch.library.custom_op
         self.__name__ = f"{schema.name}.{self._overloadname}"
         self.__qualname__, self.__module__ = self.__name__, f"torch._ops.{namespace}"
-        self.__doc__ = str(schema)
+        self.__doc__ = str(self._schema)
 
     @property
     def overloadpacket(self):

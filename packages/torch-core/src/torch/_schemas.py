@@ -80,6 +80,7 @@ class Schema:
     returns: list[str]
     text: str
     written: list[str] = field(default_factory=list)
+    namespace: str = ""
 
     @classmethod
     def parse(cls, text):
@@ -123,7 +124,7 @@ class Schema:
         return bool(self.written)
 
     def __str__(self):
-        return self.text
+        return f"{self.namespace}::{self.text}" if self.namespace else self.text
 
     def bind(self, name, args, kwargs, types=False):
         """The value of each argument; RuntimeError when they do not fit, with ``types`` also by their types."""

@@ -70,7 +70,16 @@ class FakeTensor(torch.Tensor):
         return fake_mode.from_tensor(t)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:
-        return f"FakeTensor(..., device='{self.fake_device}', size={tuple(self.shape)}, dtype={self.dtype})"
+        said = [f"size={tuple(self.shape)}"]
+        if self.fake_device.type != "cpu":
+            said.insert(0, f"device='{self.fake_device}'")
+        if self.dtype != torch.get_default_dtype():
+            said.append(f"dtype={self.dtype}")
+        if self.grad_fn is not None:
+            said.append(f"grad_fn=<{self.grad_fn.name()}>")
+        elif self.requires_grad:
+            said.append("requires_grad=True")
+        return f"FakeTensor(..., {', '.join(said)})"
 
     @classmethod
     def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

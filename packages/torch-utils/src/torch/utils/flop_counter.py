@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch import _seams
 from torch._seams import need
 
@@ -51,13 +52,28 @@ def _name(target) -> str:
 
 
 class _Counts(dict):
-    """Counts by operator, found under its name as well as under the operator of ``torch.ops.aten``."""
+    """Counts by operator of ``torch.ops.aten``, found under one of its overloads and its name as well."""
 
     def __missing__(self, operator: Any) -> int:
-        name = getattr(operator, "__name__", None)
-        if name is None:
+        name = operator if isinstance(operator, str) else getattr(operator, "__name__", None)
+        found = getattr(torch.ops.aten, name.partition(".")[0], None) if name else None
+        if found is None or found not in self:
             raise KeyError(operator)
-        return self[name.partition(".")[0]]
+        return self[found]
+
+
+def _aten(op: str, arguments: Any) -> Any:
+    """The operator that a call counts for: products are those of matrices, or of batches of them, that they come to."""
+    name = op.removesuffix("_")
+    if op == "linear":
+        name = "addmm" if len(arguments) > 2 and arguments[2] is not None else "mm"
+    elif op == "matmul":
+        a, b = len(arguments[0]), len(arguments[1])
+        if b == 1:
+            name = "dot" if a == 1 else "mv"
+        else:
+            name = "mm" if (a <= 2 and b == 2) or a > 2 == b else "bmm"
+    return getattr(torch.ops.aten, name)
 
 
 class FlopCounterMode:
@@ -85,7 +101,7 @@ class FlopCounterMode:
     ) -> None:
         self.depth, self.display = depth, display
         self._formulas = {**flop_registry, **{_name(k): f for k, f in (custom_mapping or {}).items()}}
-        self.flop_counts: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
         self._tracker: Any = None
 
     def get_total_flops(self) -> int:
@@ -93,8 +109,8 @@ class FlopCounterMode:
         self._settle()
         return sum(self.flop_counts["Global"].values())
 
-    def get_flop_counts(self) -> dict[str, dict[str, int]]:
-        """By path of module (``"Global"`` is all), by operator."""
+    def get_flop_counts(self) -> dict[str, dict[Any, int]]:
+        """By path of module (``"Global"`` is all), by operator of ``torch.ops.aten``."""
         self._settle()
         return {path: _Counts(counts) for path, counts in self.flop_counts.items()}
 
@@ -142,8 +158,9 @@ class FlopCounterMode:
         for op, arguments, results in _seams.take_notes():
             if op in self._formulas:
                 flops = self._formulas[op](*arguments, out_shape=results[0])
+                operator = _aten(op, arguments)
                 for path in parents:
-                    self.flop_counts[path][op] += flops
+                    self.flop_counts[path][operator] += flops
 
 
 def _tracker(settle: Callable[[], None]):
