@@ -107,3 +107,70 @@ def test_branches_that_differ_write_or_keep_tensors_are_refused():
             torch.compile(function, fullgraph=True)(x)
         assert torch.equal(x, X)
         assert torch.equal(torch.compile(function)(x), function(X.clone()))
+
+
+# --- loops ---
+
+
+def summed(x):
+    return torch.while_loop(
+        lambda i, y: (y.sum() < 100) & (i < 10), lambda i, y: (i + 1, torch.tanh(y @ x) + y + 1), (torch.tensor(0), x)
+    )[1]
+
+
+def branched(x):
+    def turn(i, y):
+        return i + 1, torch.cond(i % 2 == 0, lambda y: y + 1, lambda y: y * 2, (y,))
+
+    return torch.while_loop(lambda i, y: i < 4, turn, (torch.tensor(0), x))[1]
+
+
+def loops_within(x):
+    def turn(i, y):
+        return i + 1, torch.while_loop(lambda j, y: j < i, lambda j, y: (j + 1, y + j), (torch.tensor(0), y))[1]
+
+    return torch.while_loop(lambda i, y: i < 4, turn, (torch.tensor(0), x))[1]
+
+
+def by_numbers(x):
+    return torch.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2), (0, x))[1]
+
+
+def with_more(x):
+    more = x.sum()
+    return torch.while_loop(lambda i, y, m: i < 3, lambda i, y, m: (i + 1, y * m), (torch.tensor(0), x), (more,))[1]
+
+
+@pytest.mark.parametrize("function", [summed, branched, loops_within, by_numbers, with_more])
+def test_a_loop_is_one_graph_however_many_turns_it_takes(function):
+    (graph,) = whole(function, (X,), (X * 5,), (X * 40,))
+    loops = sum(node.target is torch.ops.higher_order.while_loop for node in graph.graph.nodes)
+    assert loops == (function is not by_numbers)
+
+
+def test_gradients_pass_through_the_turns():
+    compiled = torch.compile(summed, fullgraph=True)
+    for scale in (1, 1, 40, 1):
+        x = (X * scale).requires_grad_()
+        (got,), (expected,) = (torch.autograd.grad(f(x).sum(), x) for f in (compiled, summed))
+        torch.testing.assert_close(got, expected)
+
+
+def test_loops_that_write_or_change_their_form_are_refused():
+    def writes(x):
+        kept = torch.zeros(2, 2)
+
+        def turn(i, y):
+            kept.add_(1)
+            return i + 1, y
+
+        torch.while_loop(lambda i, y: i < 3, turn, (torch.tensor(0), x))
+        return kept
+
+    def grows(x):
+        return torch.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, torch.cat([y, y])), (torch.tensor(0), x))[1]
+
+    for function, why in ((writes, "torch.while_loop writes"), (grows, "must keep shape and dtype")):
+        with pytest.raises(RuntimeError, match=why):
+            torch.compile(function, fullgraph=True)(X)
+        torch.compiler.reset()

@@ -235,11 +235,13 @@ def _tuple(graph, values):
 
 
 def _check_blocks(observer, graph):
-    """What a branch of ``torch.cond`` makes is its own; only its results go on."""
+    """What a block makes is its own; only its results go on."""
     try:
         graph.lint()
     except RuntimeError:
-        observer.stop("a tensor that was made in a branch of torch.cond is used outside of it")
+        observer.stop(
+            "a tensor that was made in a branch of torch.cond or a turn of torch.while_loop is used outside of it"
+        )
 
 
 def _scan(observer, graph):
@@ -265,7 +267,7 @@ def _scan(observer, graph):
             pass
         elif kind == "prim::PythonOp":
             pure = False
-        elif kind == "prim::If":
+        elif kind in ("prim::If", "prim::Loop"):
             inside = [_scan(observer, block) for block in node.blocks()]
             pure = pure and all(inside)
         elif not kind.startswith("prim::"):  # of torch.library: its functions are Python's

@@ -59,6 +59,10 @@ def _convert(root, made, node, values):
         result = made.call_function(torch.ops.higher_order.cond, _branches(root, made, node, inputs[0], values))
         for i, value in enumerate(outputs):
             values[value.unique()] = made.call_function(operator.getitem, (result, i))
+    elif kind == "prim::Loop":
+        result = made.call_function(torch.ops.higher_order.while_loop, _turns(root, made, node, inputs, values))
+        for i, value in enumerate(outputs):
+            values[value.unique()] = made.call_function(operator.getitem, (result, i + 1))
     elif len(outputs) == 1 and str(outputs[0].type()) == "int":
         values[outputs[0].unique()] = made.call_function(_OF_SIZES[kind], tuple(inputs))
     elif kind == "aten::set_grad_enabled":
@@ -87,6 +91,34 @@ def _branches(root, made, node, asked, values):
         names.append(f"{word}_graph_{number}")
         root.add_module(names[-1], fx.GraphModule(module, inner))
     return asked, *map(made.get_attr, names), tuple(operands)
+
+
+def _turns(root, made, node, inputs, values):
+    """The arguments of ``torch.while_loop``: whether there is one more turn is carried before the rest."""
+    (block,) = node.blocks()
+    _, *taken = block.inputs()
+    used = dict.fromkeys(v for v in _read(block) if v in values)
+    operands: dict = {}
+    fx.node.map_arg([values[v] for v in used], lambda n: operands.setdefault(n))
+    number = len(list(root.children())) // 2
+    asked, turn, module = fx.Graph(), fx.Graph(), torch.nn.Module()
+    first = asked.placeholder("goes_on")
+    turn.placeholder("goes_on")
+    within = {v.unique(): turn.placeholder(f"carried_{i}") for i, v in enumerate(taken)}
+    for i in range(len(taken)):
+        asked.placeholder(f"carried_{i}")
+    for k in range(len(operands)):
+        asked.placeholder(f"used_{k}")
+    given = {n: turn.placeholder(f"used_{k}") for k, n in enumerate(operands)}
+    within |= {v: fx.node.map_arg(values[v], given.__getitem__) for v in used}
+    for each in block.nodes():
+        _convert(module, turn, each, within)
+    asked.output(first)
+    turn.output(tuple(within[v.unique()] for v in block.outputs()))
+    names = [f"while_loop_{word}_graph_{number}" for word in ("cond", "body")]
+    for name, graph, holder in zip(names, (asked, turn), (torch.nn.Module(), module)):
+        root.add_module(name, fx.GraphModule(holder, graph))
+    return *map(made.get_attr, names), tuple(inputs[1:]), tuple(operands)
 
 
 def _read(block):

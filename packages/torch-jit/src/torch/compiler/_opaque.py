@@ -21,7 +21,7 @@ def applied(observer, args, kwargs):
         observer.stop(f"{kind.__name__}.apply() {why}")
         return kind.apply(*given, **kwargs)
     before = [given[i]._version for i in at]
-    result = _unwatched(observer, lambda: kind.apply(*given))
+    result = unwatched(observer, lambda: kind.apply(*given))
     results = result if isinstance(result, tuple) else (result,)
     if not all(isinstance(r, torch.Tensor) and not any(r is given[i] for i in at) for r in results):
         observer.stop(f"{kind.__name__}.apply() gives something else than new tensors")
@@ -68,16 +68,21 @@ def _unfit(observer, given, at, kwargs):
     return None
 
 
-def _unwatched(observer, run):
+def unwatched(observer, run):
     """A call of which nothing is recorded, and nothing seen: what it reads it reads at each call again."""
     from ._observer import _thread
 
     recording = ir._native.Recording(None)
-    before, _thread.observer, observer.working = (_thread.observer, observer.working), None, True
+    before = _thread.observer, observer.working, observer.reason
+    _thread.observer, observer.working, observer.reason = (
+        None,
+        True,
+        "run aside",
+    )  # functions that tell it ask for a reason
     try:
         return run()
     finally:
-        _thread.observer, observer.working = before
+        _thread.observer, observer.working, observer.reason = before
         recording.end()
 
 

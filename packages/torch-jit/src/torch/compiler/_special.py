@@ -13,7 +13,7 @@ import types
 import torch
 
 from ._attributes import attribute
-from ._branches import cond
+from ._branches import cond, while_loop
 from ._guards import of_class
 from ._opaque import applied
 from ._tables import is_cast, is_mode, is_torchs, tensors_in
@@ -86,7 +86,7 @@ def _compiling(observer, args, kwargs):
 #: function: how(observer, args, kwargs)
 SPECIAL = {
     isinstance: _isinstance, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
-    torch.tensor: _tensor, functools.update_wrapper: _update_wrapper, torch.cond: cond,
+    torch.tensor: _tensor, functools.update_wrapper: _update_wrapper, torch.cond: cond, torch.while_loop: while_loop,
     torch.autograd.Function.apply.__func__: applied, **TREES,
 }  # fmt: skip
 
