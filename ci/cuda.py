@@ -3,7 +3,7 @@
 python ci/cuda.py                     # build the plug-in for the layer, against the installed torch-core, and run the tests
 python ci/cuda.py -- -k streams       # with arguments for pytest
 python ci/cuda.py --parts             # only the tests that need more than torch-core: models that train
-python ci/cuda.py --derivatives       # the samples of torch-autograd's derivatives on the device, in two schedules
+python ci/cuda.py --rows              # the tests of rows and the samples of derivatives on the device, in three schedules
 python ci/cuda.py --checker           # what kernels touch is looked at: races, memory of others, uninitialised reads
 python ci/cuda.py --build-only        # prints the plug-in's path, for TORCH_CUDA_HOST_FORM
 """
@@ -18,6 +18,8 @@ from pathlib import Path
 from packages import ROOT
 
 PACKAGE = ROOT / "packages" / "torch-core-cuda"
+#: As a device may run: in order, in any order, and as late as it may.
+SCHEDULES = ("guard", "guard,order=3", "guard,order=7,lazy")
 
 
 def build(checker: bool) -> Path:
@@ -46,7 +48,7 @@ def main() -> None:
     parser.add_argument("--checker", action="store_true", help="run the tests of the checker instead")
     parser.add_argument("--parts", action="store_true", help="run only the tests that need other parts than torch-core")
     parser.add_argument(
-        "--derivatives", action="store_true", help="run the samples of derivatives on the device instead"
+        "--rows", action="store_true", help="run the tests of rows and derivatives on the device instead"
     )
     parser.add_argument("--build-only", action="store_true")
     parser.add_argument("rest", nargs="*", help="arguments for pytest")
@@ -61,9 +63,10 @@ def main() -> None:
     if options.parts:
         chosen = [path for path in sorted(tests.glob("test_*.py")) if 'importorskip("torch.' in path.read_text()]
     schedules = [settings]
-    if options.derivatives:
-        chosen = [ROOT / "packages" / "torch-autograd" / "tests" / "test_rows.py", "--device", "cuda"]
-        schedules = [settings | {"TORCH_CUDA_HOST": how} for how in ("guard", "guard,order=7,lazy")]
+    if options.rows:
+        chosen = [ROOT / "packages" / f"torch-{part}" / "tests" / "test_rows.py" for part in ("core", "autograd")]
+        chosen += ["--device", "cuda", "--import-mode", "importlib"]
+        schedules = [settings | {"TORCH_CUDA_HOST": how} for how in SCHEDULES]
     command = [sys.executable, "-m", "pytest", *map(str, chosen), *options.rest]
     sys.exit(max(subprocess.run(command, env=schedule).returncode for schedule in schedules))
 

@@ -1,8 +1,9 @@
 """Lets the tests of this folder import the modules beside them, and the samples of calls that stand beside the rows.
 
-``pytest packages/torch-autograd/tests/test_rows.py --device cuda`` takes the samples of rows there (python ci/cuda.py --derivatives).
+``pytest packages/torch-autograd/tests/test_rows.py --device cuda`` takes the samples of rows there (python ci/cuda.py --rows).
 """
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -12,7 +13,8 @@ sys.path[:0] = [str(HERE), *(str(p / "core" / "samples") for p in HERE.parents i
 
 
 def pytest_addoption(parser):
-    parser.addoption("--device", default="cpu", help="where the samples of rows are")
+    with contextlib.suppress(ValueError):  # torch-core's tests, in the same run, have it too
+        parser.addoption("--device", default="cpu", help="where the samples of rows are")
 
 
 def pytest_configure(config):

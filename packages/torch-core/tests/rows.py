@@ -3,6 +3,7 @@
 A row says which dtypes an operator takes and from which domain its inputs come; this file turns that into tensors.
 """
 
+import os
 import re
 import zlib
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 from torch import _C
+
+DEVICE = os.environ.get("TORCH_TEST_DEVICE", "cpu")
 
 REAL = [torch.float32, torch.float64]
 HALF = [torch.float16, torch.bfloat16]
@@ -96,7 +99,7 @@ def values(row, dtype, shape, seed=0):
 
 
 def tensor(row, dtype, shape, seed=0):
-    return torch.tensor(values(row, dtype, shape, seed).tolist(), dtype=dtype).reshape(shape)
+    return torch.tensor(values(row, dtype, shape, seed).tolist(), dtype=dtype, device=DEVICE).reshape(shape)
 
 
 def inputs(row, dtype, shape):
