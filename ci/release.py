@@ -20,6 +20,14 @@ import index
 import packages
 from packages import ROOT, Package
 
+#: what looks for torch-core when it is built
+FINDERS = [
+    "core/examples/find_package/CMakeLists.txt",
+    "packages/torch-autograd/CMakeLists.txt",
+    "packages/torch-core-cuda/CMakeLists.txt",
+    "packages/torch-jit/CMakeLists.txt",
+    "program/CMakeLists.txt",
+]
 KINDS = {"added": "Added", "changed": "Changed", "fixed": "Fixed", "perf": "Faster"}
 
 
@@ -97,6 +105,9 @@ def write(package: Package, version: str, text: str) -> None:
             ROOT / "core/CMakeLists.txt", r"project\(TorchCore VERSION [\d.]+", f"project(TorchCore VERSION {version}"
         )
         replace(package.folder / "src/torch/__init__.py", r"\+core\.[\d.]+", f"+core.{version}")
+        minor = version.rpartition(".")[0]
+        for file in FINDERS:
+            replace(ROOT / file, r"find_package\(TorchCore [\d.]+", f"find_package(TorchCore {minor}")
 
 
 def write_copies(chosen: dict[Package, str]) -> None:

@@ -69,6 +69,12 @@ def test_a_first_release_says_by_hand_what_the_package_is_and_nothing_of_what_ch
         release.entry(package.folder, "0.1.0", DAY)
 
 
+def test_all_that_look_for_the_core_are_told_its_version():
+    command = ["git", "grep", "-l", "find_package(TorchCore", "--", "*CMakeLists.txt"]
+    found = subprocess.run(command, cwd=packages.ROOT, check=True, capture_output=True, text=True).stdout.split()
+    assert sorted(found) == release.FINDERS
+
+
 def test_a_release_without_fragments_is_refused(package):
     for fragment in (package.folder / "changes").iterdir():
         fragment.unlink()

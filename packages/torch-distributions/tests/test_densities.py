@@ -400,3 +400,14 @@ def test_libraries_draw_wishart_matrices_by_bartletts_decomposition():
     d = D.Wishart(torch.tensor(5.0, dtype=F64), torch.tensor([[2.0, 0.5], [0.5, 1.0]], dtype=F64))
     drawn = d._bartlett_sampling(torch.Size([20000]))
     torch.testing.assert_close(drawn.mean(0), d.mean, atol=0.1, rtol=0)
+
+
+@pytest.mark.parametrize("concentration", [0.0, 0.5, 2.0])
+def test_all_of_a_generalized_pareto_lies_before_infinity(concentration):
+    d = D.GeneralizedPareto(1.0, 2.0, concentration)
+    end = torch.tensor(math.inf)
+    assert d.cdf(end) == 1 and d.log_prob(end) == -math.inf and d.log_survival_function(end) == -math.inf
+    value = torch.tensor([2.0, math.inf], requires_grad=True)
+    d.log_prob(value)[0].backward()
+    expected = -(1 + concentration) / (2 + concentration)  # of -(1 + 1 / c) log(1 + c (x - 1) / 2)
+    torch.testing.assert_close(value.grad, torch.tensor([expected, 0.0]))

@@ -51,7 +51,9 @@ class GeneralizedPareto(Distribution):
     def _hazard(self, value):
         """log(1 + c z) / c, which is -log of the survival."""
         z = (value - self.loc) / self.scale
-        return z * log1p_ratio(self._times_concentration(z))
+        endless = z == math.inf
+        z = z.masked_fill(endless, 0.0)
+        return (z * log1p_ratio(self._times_concentration(z))).masked_fill(endless, math.inf)
 
     def _times_concentration(self, z):
         product = self.concentration * z
