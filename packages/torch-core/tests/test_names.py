@@ -151,8 +151,12 @@ def test_switches_of_backends_are_set_for_a_block():
     cudnn = torch.backends.cudnn
     with cudnn.flags(benchmark=True):
         assert cudnn.benchmark
-    assert not cudnn.benchmark and cudnn.set_flags(_deterministic=False)[3] is True and not cudnn.deterministic
-    cudnn.set_flags(_deterministic=True)
+    assert (
+        not cudnn.benchmark
+        and cudnn.set_flags(_deterministic=False)[3] is False
+        and not cudnn.deterministic
+        and cudnn.enabled
+    )
     assert not cudnn.is_acceptable(torch.ones(1)) and torch.backends.mkldnn.set_flags(False) == (False,)
     with pytest.raises(AttributeError, match="no setting 'nonsense'"):
         cudnn.set_flags(nonsense=1)

@@ -46,6 +46,25 @@ def test_before_anything_was_seen_the_scale_is_one():
     assert observer.calculate_qparams()[0].item() == pytest.approx(torch.finfo(torch.float32).eps)
 
 
+@pytest.mark.parametrize(
+    "options, scale, zero_point, bounds",
+    [
+        ({}, 0.05463389, 128, (-7.0, 6.931641)),
+        ({"reduce_range": True}, 0.10969796, 64, (-7.0, 6.931641)),
+        ({"dtype": torch.qint8, "qscheme": torch.per_tensor_symmetric}, 0.05490196, 0, (-7.0, 6.931641)),
+        ({"bins": 64}, 0.05404412, 130, (-7.0, 6.78125)),
+    ],
+)
+def test_a_histogram_finds_the_range_that_pytorch_finds(options, scale, zero_point, bounds):  # recorded
+    x = torch.linspace(-1, 1, 2001)
+    h = q.HistogramObserver(**options)
+    h(x**5 * 4)
+    h(x**9 * 7)
+    found, zero = h.calculate_qparams()
+    assert found.item() == pytest.approx(scale, rel=1e-5) and zero.item() == zero_point
+    assert [b.item() for b in h._non_linear_param_search()] == pytest.approx(bounds, rel=1e-5)
+
+
 def test_a_histogram_clips_what_is_rare():
     h = q.HistogramObserver()
     h(torch.linspace(-1, 1, 1001))

@@ -136,8 +136,8 @@ def _attention_kernels():
 
 _attention_kernels()
 cudnn = _Flags(
-    "cudnn", "cuDNN: accepted settings without effect on a CPU.", enabled=False, benchmark=False, deterministic=True, allow_tf32=False,
-    benchmark_limit=10, verbose=False, fp32_precision="none", is_available=lambda: False, is_acceptable=lambda tensor: False, version=lambda: None,
+    "cudnn", "cuDNN: accepted settings without effect on a CPU.", enabled=True, benchmark=False, deterministic=False, allow_tf32=True,
+    benchmark_limit=None, verbose=False, fp32_precision="none", is_available=lambda: False, is_acceptable=lambda tensor: False, version=lambda: None,
 )  # fmt: skip
 cudnn.is_acceptable.__doc__ = (
     "False: nothing runs in cuDNN.\n\n>>> torch.backends.cudnn.is_acceptable(torch.ones(1))\nFalse\n"

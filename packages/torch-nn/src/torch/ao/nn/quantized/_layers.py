@@ -67,11 +67,15 @@ class Quantize(Rounds, nn.Module):
 
     def __init__(self, scale: float, zero_point: int, dtype: Any, factory_kwargs: Any = None):
         super().__init__()
-        self._rounds_to(scale, zero_point)
+        self.register_buffer("scale", torch.tensor([scale], dtype=torch.float32))
+        self.register_buffer("zero_point", torch.tensor([zero_point], dtype=torch.int64))
         self.dtype = dtype
 
     def forward(self, X: Tensor) -> Tensor:
         return torch.quantize_per_tensor(X, self.scale.item(), self.zero_point.item(), self.dtype)
+
+    def extra_repr(self) -> str:
+        return f"scale={self.scale}, zero_point={self.zero_point}, dtype={self.dtype}"
 
     @staticmethod
     def from_float(mod: Any, use_precomputed_fake_quant: bool = False) -> Quantize:
