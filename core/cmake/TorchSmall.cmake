@@ -40,7 +40,7 @@ endif()
 if(NOT wanted_families STREQUAL "all")
   if(wanted_families STREQUAL "inference")
     set(wanted_families copy unary binary pointwise predicate softmax norm embedding activation matmul contraction view
-      create join index reduce sort conv pooling quantized)
+      create join index reduce sort conv pooling quantized recurrent)
   endif()
   foreach(family IN LISTS wanted_families)
     if(NOT family IN_LIST families)

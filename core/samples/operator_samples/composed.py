@@ -26,6 +26,16 @@ CALLS = {
             5,
         )
     ],
+    "_recurrence(": [
+        lambda t: call(t(3, 2, 16), t(2, 4), t(2, 4), t(16, 4), t(16), "LSTM", False, True),
+        lambda t: call(t(3, 2, 12), t(2, 4), None, t(12, 4), None, "GRU", True, True),
+        lambda t: call(t(3, 2, 4), t(2, 4), None, t(4, 4), t(4), "RNN_TANH", True, False),
+    ],
+    "_recurrence_backward": [
+        lambda t: call(t(3, 2, 4), t(2, 4), t(16, 4), t(4, 2, 4), t(4, 2, 4), t(3, 2, 16), "LSTM", True),
+        lambda t: call(t(3, 2, 4), None, t(12, 4), t(4, 2, 4), t(0, 2, 4), t(3, 2, 16), "GRU", False),
+        lambda t: call(t(3, 2, 4), None, t(4, 4), t(4, 2, 4), t(0, 2, 4), t(3, 2, 0), "RNN_RELU", False),
+    ],
     "_int8_dense": [
         lambda t: call(
             winners(t, 9, 3, 5),

@@ -71,6 +71,8 @@ CALLS = {
     "nll_loss_backward": [
         lambda t: call(t(), t(4, 3), t.index(3, 4), None, 1, -100, torch.tensor(4.0, dtype=torch.float64), nograd=(6,)),
     ],
+    # --- recurrent: test_recurrent.py
+    "_recurrence": [],
     # --- random: what was drawn is drawn again for each evaluation
     "native_dropout(": [lambda t: call(t(5), 0.4, True, seed=3, outputs=1)],
     # with the same random numbers a draw moves otherwise than at constant rank: test_sampling.py

@@ -29,6 +29,7 @@
   X(conv)                        \
   X(pooling)                     \
   X(quantized)                   \
+  X(recurrent)                   \
   X(fft)                         \
   X(sparse)
 

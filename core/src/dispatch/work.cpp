@@ -10,6 +10,7 @@
 #include "cpu/narrow_kernels.h"
 #include "cpu/norm_kernels.h"
 #include "cpu/random_kernels.h"
+#include "cpu/recurrent_kernels.h"
 #include "cpu/softmax_kernels.h"
 #include "iterate/chain.h"
 #include "iterate/elementwise.h"
@@ -103,6 +104,8 @@ void choose_instruction_set() {
   set_on_cpu(TORCH_PICK_ISA(softmax_double)());
   set_on_cpu(TORCH_PICK_ISA(norm_float)());
   set_on_cpu(TORCH_PICK_ISA(norm_double)());
+  set_on_cpu(TORCH_PICK_ISA(recurrent_float)());
+  set_on_cpu(TORCH_PICK_ISA(recurrent_double)());
   set_on_cpu(TORCH_PICK_ISA(fft_float)());
   set_on_cpu(TORCH_PICK_ISA(fft_double)());
   TORCH_PICK_ISA(add_pooling)(pool_f32, pool_f64, pool_i64);

@@ -272,3 +272,50 @@ def test_autocast_takes_an_input_of_another_dtype_than_the_weights():
     with torch.autocast("cpu", torch.bfloat16):
         output, _ = nn.GRU(3, 5)(torch.zeros(2, 1, 3, dtype=torch.bfloat16))
     assert output.shape == (2, 1, 5)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_a_sequence_as_one_operator_is_that_of_its_steps(kind, monkeypatch):
+    from torch.nn.modules import _recurrence
+
+    torch.manual_seed(0)
+    layer = getattr(nn, kind)(5, 7, 2, bidirectional=True).double()
+    x = torch.randn(6, 3, 5, dtype=torch.float64, requires_grad=True)
+
+    def results():
+        output, last = layer(x)
+        last = torch.cat(last) if kind == "LSTM" else last
+        return output, last, *torch.autograd.grad(output.square().sum() + last.sin().sum(), [x, *layer.parameters()])
+
+    whole, called = results(), []
+    monkeypatch.setattr(_recurrence, "_whole", lambda *given: called.append(given))
+    for a, b in zip(whole, results(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
+    assert len(called) == 4
+
+
+def test_those_who_see_operators_see_steps():
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Seen(TorchDispatchMode):
+        def __init__(self):
+            super().__init__()
+            self.names = []
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            self.names.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    layer, x = nn.LSTM(3, 4), torch.zeros(2, 1, 3)
+    with Seen() as seen:
+        layer(x)
+    assert not any("recurrence" in name for name in seen.names) and len(seen.names) > 10
+    one_by_one = torch.stack([layer(e)[0] for e in torch.ones(5, 2, 1, 3)])
+    torch.testing.assert_close(torch.func.vmap(lambda e: layer(e)[0])(torch.ones(5, 2, 1, 3)), one_by_one)
+
+
+def test_the_output_of_a_layer_may_be_changed_in_place():
+    layer, x = nn.LSTM(3, 4), torch.ones(2, 1, 3, requires_grad=True)
+    (expected,) = torch.autograd.grad((layer(x)[0] * 2).sum(), x)
+    (found,) = torch.autograd.grad(layer(x)[0].mul_(2).sum(), x)
+    assert torch.equal(found, expected)

@@ -20,6 +20,7 @@
 #include "torch/core/ops/predicate.h"
 #include "torch/core/ops/quantized.h"
 #include "torch/core/ops/random.h"
+#include "torch/core/ops/recurrent.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/softmax.h"
 #include "torch/core/ops/sort.h"

@@ -21,6 +21,7 @@ namespace torch::autograd {
   X(norm)                                   \
   X(pooling)                                \
   X(random)                                 \
+  X(recurrent)                              \
   X(reduce)                                 \
   X(resample)                               \
   X(scan)                                   \

@@ -74,6 +74,8 @@ LATER = {
     "lstm_step_on_cuda": "_cuda.cells:lstm_step",
     "gru_step_on_cuda": "_cuda.cells:gru_step",
     "recurrence_on_cuda": "_cuda.cells:recurrence",
+    # --- examples of torch.func.vmap ---
+    "is_batched": "_functorch._batches:is_batchedtensor",
     # --- tensors without memory, of classes that answer operators ---
     "is_hollow": "_copying:is_hollow",
     "make_hollow": "_C:_hollow",

@@ -1,14 +1,17 @@
 """One direction of one recurrent layer, unrolled over time.
 
 The products of all inputs with the input weights are done at once, before the loop; a step then needs one product with
-the hidden state.  A step function takes the gates that come from the input, the state and the hidden weights, and
-returns the new state, whose first tensor is the output.
+the hidden state. All steps are one operator where only a result is asked for; for those who see operators (traces, modes,
+classes of tensors, examples of ``vmap``), packed sequences and projections they are made of steps: a step function takes
+the gates that come from the input, the state and the hidden weights, and returns the new state, whose first tensor is the
+output.
 """
 
 import torch
 from torch import _seams
 
 from .. import functional as F
+from ..functional._ops import ops
 
 __all__ = ["GATES", "STEPS", "run", "unroll"]
 
@@ -51,6 +54,7 @@ def relu_step(gates, state, w_hh, b_hh, w_hr=None):
 
 STEPS = {"LSTM": lstm_step, "GRU": gru_step, "RNN_TANH": tanh_step, "RNN_RELU": relu_step}
 _KINDS = {step: kind for kind, step in STEPS.items()}
+_WHOLE = (torch.float32, torch.float64)
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
@@ -75,10 +79,8 @@ def run(step, x, batch_sizes, state, weights, reverse):
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     gates = F.linear(x, w_ih, b_ih)
     if batch_sizes is None:
-        if gates.is_cuda and w_hr is None:
-            found = _seams.recurrence_on_cuda(_KINDS[step], gates, state, w_hh, b_hh, reverse)
-            if found is not None:
-                return found
+        if w_hr is None and (found := _whole(_KINDS[step], gates, state, w_hh, b_hh, reverse)) is not None:
+            return found
         steps = gates.unbind(0)
         outputs = []
         for gate in reversed(steps) if reverse else steps:
@@ -87,6 +89,26 @@ def run(step, x, batch_sizes, state, weights, reverse):
         return torch.stack(outputs[::-1] if reverse else outputs), state
     steps = gates.split(batch_sizes)
     return (_packed_backwards if reverse else _packed_forwards)(step, steps, batch_sizes, state, w_hh, b_hh, w_hr)
+
+
+def _whole(kind, gates, state, w_hh, b_hh, reverse):
+    """All steps as one operator: the outputs and the last state, or None where nothing takes them whole."""
+    if gates.is_cuda:
+        return _seams.recurrence_on_cuda(kind, gates, state, w_hh, b_hh, reverse)
+    given = (gates, *state, w_hh) if b_hh is None else (gates, *state, w_hh, b_hh)
+    if (
+        not gates.is_cpu
+        or gates.dtype not in _WHOLE
+        or any(t.dtype is not gates.dtype or t.layout is not torch.strided for t in given)
+        or _seams.is_watched(*given)
+        or any(map(_seams.is_batched, given))
+    ):
+        return None
+    keep = torch.is_grad_enabled() and any(t.requires_grad for t in given)
+    cell = state[1] if kind == "LSTM" else None
+    output, last_cell, *_ = ops._recurrence(gates, state[0], cell, w_hh, b_hh, kind, reverse, keep)
+    last = output[0 if reverse else -1]
+    return output, (last,) if cell is None else (last, last_cell)
 
 
 def _packed_forwards(step, steps, batch_sizes, state, w_hh, b_hh, w_hr):
