@@ -5,7 +5,10 @@
 // the location is unknown and messages say how to get the whole stack.
 #define Py_BUILD_CORE 1
 #include <Python.h>
-#if PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000
+#if PY_VERSION_HEX >= 0x030E0000 && PY_VERSION_HEX < 0x030F0000
+#include <internal/pycore_interpframe_structs.h>
+#define TORCH_KNOWS_FRAMES 1
+#elif PY_VERSION_HEX >= 0x030B0000 && PY_VERSION_HEX < 0x030E0000
 #include <internal/pycore_frame.h>
 #define TORCH_KNOWS_FRAMES 1
 #elif PY_VERSION_HEX < 0x030B0000
@@ -77,7 +80,11 @@ struct Here {
   bool has_gil;
 };
 Here here() noexcept {
+#if PY_VERSION_HEX >= 0x030D0000
+  PyThreadState* holder = PyThreadState_GetUnchecked();
+#else
   PyThreadState* holder = _PyThreadState_UncheckedGet();
+#endif
 #if PY_VERSION_HEX >= 0x030C0000
   if (TORCH_LIKELY(holder != nullptr)) return {holder, true};
 #endif
@@ -94,11 +101,18 @@ Location locate_frame() noexcept {
 #else
   _PyInterpreterFrame* f = state->cframe->current_frame;
 #endif
-#if PY_VERSION_HEX >= 0x030C0000
+#if PY_VERSION_HEX >= 0x030E0000
+  while (f && f->owner >= FRAME_OWNED_BY_INTERPRETER) f = f->previous;
+#elif PY_VERSION_HEX >= 0x030C0000
   while (f && f->owner == FRAME_OWNED_BY_CSTACK) f = f->previous;
 #endif
   if (!f) return 0;
-#if PY_VERSION_HEX >= 0x030D0000
+#if PY_VERSION_HEX >= 0x030E0000
+  auto* code =
+      reinterpret_cast<PyCodeObject*>(f->f_executable.bits & ~uintptr_t{3});  // without the marks of a reference
+  if (!code || !PyCode_Check(code)) return 0;
+  return pack(code, f->instr_ptr - reinterpret_cast<_Py_CODEUNIT*>(code->co_code_adaptive), has_gil);
+#elif PY_VERSION_HEX >= 0x030D0000
   if (!PyCode_Check(f->f_executable)) return 0;
   auto* code = reinterpret_cast<PyCodeObject*>(f->f_executable);
   return pack(code, f->instr_ptr - _PyCode_CODE(code), has_gil);
