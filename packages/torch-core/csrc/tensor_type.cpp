@@ -174,7 +174,15 @@ PyObject* is_device(PyObject* self, void* type) {
   return PyBool_FromLong(int(impl_of(self)->device.type) == int(reinterpret_cast<intptr_t>(type)));
 }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
-PyObject* get_data(PyObject* self, void*) { TORCH_PY_TRY(nullptr, return wrap(alias_of(borrow(self), false));) }
+// Of the class of self, as results of operators are, unless it answers operators itself.
+PyObject* get_data(PyObject* self, void*) {
+  TORCH_PY_TRY(nullptr, {
+    Tensor alias = alias_of(borrow(self), false);
+    if (bring_override(&self, 1) && !answers_dispatch(Py_TYPE(self)))
+      return make_subclass(Py_TYPE(self), std::move(alias));
+    return wrap(std::move(alias));
+  })
+}
 // x.data = y: x takes over y's memory and geometry, in place; its identity, graph and Python object stay.
 int put_data(PyObject* self, PyObject* value, void*) {
   if (!value || !is_tensor(value)) {

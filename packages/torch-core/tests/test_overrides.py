@@ -364,3 +364,14 @@ def test_a_mode_sees_tensors_made_of_data_with_their_arguments():
     assert one.dtype == other.dtype == torch.float16
     assert seen == [(torch.tensor, ([1.0],), {"dtype": torch.float64}), (torch.as_tensor, (), {"data": [2.0]})]
     assert torch.tensor([1.0]).dtype == torch.float32
+
+
+def test_the_data_of_a_tensor_of_a_class_is_of_it_too():
+    class Marked(torch.Tensor):
+        pass
+
+    x = torch.ones(2).as_subclass(Marked)
+    assert type(x.data) is Marked and x.data.data_ptr() == x.data_ptr()
+    with torch._C.DisableTorchFunctionSubclass():
+        assert type(x.data) is torch.Tensor
+    assert type(torch.ones(2).data) is torch.Tensor

@@ -299,3 +299,21 @@ def test_steps_of_data_parallel_are_overridden():
     x = torch.randn(4, 2)
     first, second = net(x)
     assert torch.equal(torch.cat([first, second]), net.module(x))
+
+
+class Marked(torch.Tensor):
+    """A tensor that is told from others by its class."""
+
+
+def test_a_tensor_of_a_class_stays_one_as_a_parameter():
+    layer = nn.Linear(2, 2, bias=False)
+    layer.weight = nn.Parameter(torch.ones(2, 2).as_subclass(Marked))
+    assert type(layer.weight) is Marked and isinstance(layer.weight, nn.Parameter) and layer.weight.requires_grad
+    assert [name for name, _ in layer.named_parameters()] == ["weight"]
+    layer(torch.ones(1, 2)).sum().backward()
+    torch.optim.SGD(layer.parameters(), 0.5).step() if hasattr(torch, "optim") else None
+    assert repr(nn.Parameter(torch.ones(1).as_subclass(Marked))) == "Parameter(Marked([1.], requires_grad=True))"
+    layer.double()
+    assert type(layer.weight) is Marked and layer.weight.dtype == torch.float64
+    assert type(layer.state_dict()["weight"]) is Marked
+    assert type(nn.Parameter(layer.weight)) is Marked and type(nn.Parameter(nn.Buffer(torch.ones(1)))) is nn.Parameter

@@ -221,7 +221,9 @@ def text(tensor: Tensor, contents: Any = None) -> Any:
     usual = {default, default.to_complex(), _C.int64, _C.bool} if tensor.numel() and not tensor.is_meta else {default}
     if tensor.dtype not in usual:
         notes.append(f"dtype={tensor.dtype}")
-    return _with_notes(head + body, notes + _graph_note(tensor), len(head))
+    said = _with_notes(head + body, notes + _graph_note(tensor), len(head))
+    is_parameter = (tensor._attributes or {}).get("_is_param")  # of a class of one's own: nn.Parameter
+    return f"Parameter({said})" if is_parameter else said
 
 
 def _graph_note(tensor):

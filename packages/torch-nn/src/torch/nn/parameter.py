@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 
 
-_AS_THEY_ARE = _seams.no_torch_dispatch
-
-
 def _as_tensor(data, kind):
     if data is None:
         return torch.empty(0)
@@ -35,8 +32,8 @@ def _as_tensor(data, kind):
     return data.detach()
 
 
-def _has_own_operators(kind):
-    return getattr(kind, "__torch_dispatch__", _AS_THEY_ARE) is not _AS_THEY_ARE
+def _is_of_own_class(data):
+    return type(data) not in (torch.Tensor, Parameter) and isinstance(data, torch.Tensor) and not data.is_nested
 
 
 class _ParameterMeta(type(torch.Tensor)):
@@ -49,7 +46,7 @@ class _ParameterMeta(type(torch.Tensor)):
 class Parameter(torch.Tensor, metaclass=_ParameterMeta):
     """A tensor that is trained: assigned to a module's attribute it appears in ``module.parameters()``.
 
-    The data is shared, not copied. Of a class with ``__torch_dispatch__`` the parameter is a tensor of that class.
+    The data is shared, not copied. Of a class of one's own the parameter is a tensor of that class.
 
     >>> weight = torch.nn.Parameter(torch.zeros(2, 3))
     >>> weight.requires_grad
@@ -61,10 +58,11 @@ class Parameter(torch.Tensor, metaclass=_ParameterMeta):
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Self:
         if cls is Parameter and hasattr(data, "_as_parameter"):  # a tensor of a kind that has parameters of its own
             return data._as_parameter(requires_grad)
-        if cls is Parameter and type(data) is not torch.Tensor and _has_own_operators(type(data)):
-            parameter = data.detach().requires_grad_(requires_grad)
-            parameter._is_param = True
-            return parameter
+        if cls is Parameter and _is_of_own_class(data):
+            parameter = data.detach()
+            if type(parameter) is type(data):
+                parameter._is_param = True
+                return parameter.requires_grad_(requires_grad)
         return torch.Tensor._make_subclass(cls, _as_tensor(data, "Parameter"), requires_grad)
 
     def __deepcopy__(self, memo: Any) -> Any:
