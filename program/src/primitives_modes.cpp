@@ -42,6 +42,8 @@ void register_modes() {
        "aten::warn(str message, int stacklevel=2) -> ()", true);
   prim([] { return grad_mode.get(); }, "aten::is_grad_enabled() -> bool");
   prim([](bool on) { grad_mode.set(on); }, "aten::set_grad_enabled(bool val) -> ()", true);
+  prim([](const std::string& device) { return autocast::is_enabled(parse_device(device).type); },
+       "aten::is_autocast_enabled(str device_type) -> bool");
   prim([](const std::string& device, bool on, const Cell& dtype,
           const Cell& cache) { return autocast_enter(device, on, dtype, cache); },
        "prim::autocast_enter(str device, bool enabled, int? dtype, bool? cache) -> int[]", true);

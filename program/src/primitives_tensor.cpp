@@ -41,6 +41,22 @@ std::optional<MemoryFormat> format_of(const Cell& c) {
   return MemoryFormat(c.to_int());
 }
 
+bool lies_in(T t, std::optional<MemoryFormat> format) {
+  TORCH_CHECK(format && *format != MemoryFormat::Preserve, "is_contiguous: preserve_format is no layout to ask for");
+  if (*format == MemoryFormat::Contiguous) return t.is_contiguous();
+  const int n = *format == MemoryFormat::ChannelsLast ? 4 : 5;
+  if (t.dim() != n) return false;
+  int64_t expected = 1;
+  const auto fits = [&](int d) {
+    const bool fit = t.size(d) == 1 || t.strides()[size_t(d)] == expected;
+    expected *= t.size(d);
+    return fit;
+  };
+  bool all = fits(1);
+  for (int d = n - 1; d >= 2; --d) all = fits(d) && all;
+  return (fits(0) && all) || t.numel() == 0;
+}
+
 Tensor to(T t, std::optional<DType> dtype, std::optional<Device> device, bool copy,
           std::optional<MemoryFormat> format) {
   const bool same = (!dtype || *dtype == t.dtype()) && (!device || device->type == t.device().type);
@@ -163,6 +179,8 @@ void register_tensors() {
       },
       "aten::len.Tensor(Tensor t) -> int");
   prim([](T t) { return t.is_contiguous(); }, "aten::is_contiguous(Tensor self) -> bool");
+  prim([](T t, int64_t format) { return lies_in(t, format_of(Cell(format))); },
+       "aten::is_contiguous.memory_format(Tensor self, int memory_format) -> bool");
   prim([](T t) { return is_floating(t.dtype()); }, "aten::is_floating_point(Tensor self) -> bool");
   prim([](T t) { return is_complex(t.dtype()); }, "aten::is_complex(Tensor self) -> bool");
   prim([](T t) { return is_signed(t.dtype()); }, "aten::is_signed(Tensor self) -> bool");

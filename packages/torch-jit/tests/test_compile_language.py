@@ -257,3 +257,32 @@ def test_abstract_classes_and_names_that_a_module_lacks_are_asked_for():
     assert torch.equal(compiled(X), X * 2)
     layer.scale = 1
     assert torch.equal(compiled(X), X + 1)
+
+
+class Mapped:
+    names = {"size": "hidden"}
+
+    def __init__(self):
+        self.hidden, self.on = 3.0, True
+
+    def __getattribute__(self, name):
+        return super().__getattribute__(super().__getattribute__("names").get(name, name))
+
+
+mapped = Mapped()
+
+
+def test_attributes_that_a_class_finds_itself_are_followed_and_guarded():
+    def scaled(x):
+        return x * mapped.size if mapped.on and "x" in scaled_by.__code__.co_varnames else x
+
+    compiled = torch.compile(scaled, fullgraph=True)
+    x = torch.ones(2)
+    for hidden, on in ((3.0, True), (3.0, True), (5.0, True), (5.0, False)):
+        mapped.hidden, mapped.on = hidden, on
+        assert torch.equal(compiled(x), scaled(x))
+    mapped.hidden, mapped.on = 3.0, True
+
+
+def scaled_by(x):
+    return x

@@ -1,6 +1,7 @@
 """torch.jit.trace: what a function called, as a program."""
 
 import collections
+import io
 import warnings
 
 import pytest
@@ -450,6 +451,8 @@ def test_resized_images_follow_the_size_of_the_next_one(mode, corners):
         lambda x: resize(x, scale_factor=2, recompute_scale_factor=True, **options),
     ):
         traced = quiet(f, torch.randn(1, 1, 4, 3), check_trace=False)
+        torch.jit.save(traced, file := io.BytesIO())
+        traced = torch.jit.load(io.BytesIO(file.getvalue()))
         x = torch.randn(2, 3, 5, 7, requires_grad=True)
         torch.testing.assert_close(traced(x), f(x))
         torch.testing.assert_close(*(torch.autograd.grad(g(x).sin().sum(), x)[0] for g in (traced, f)))

@@ -52,3 +52,24 @@ def test_a_layer_that_python_computes_says_that_it_cannot_be_saved(name):
     compiled = torch.jit.script(made(name, True)[0])
     with pytest.raises(RuntimeError, match="archive cannot hold"):
         compiled.save(io.BytesIO())
+
+
+def test_the_layout_of_an_image_is_asked_for():
+    @torch.jit.script
+    def lies(x):
+        return x.is_contiguous(), x.is_contiguous(memory_format=torch.channels_last)
+
+    x = torch.ones(2, 3, 4, 5)
+    assert lies(x) == (True, False)
+    assert lies(x.contiguous(memory_format=torch.channels_last)) == (False, True)
+    assert lies(x[0]) == (True, False)
+
+
+def test_whether_autocast_is_on_is_asked_for_when_it_runs():
+    @torch.jit.script
+    def asked(x):
+        return torch.is_autocast_enabled("cpu"), torch.is_autocast_enabled("cuda")
+
+    assert asked(torch.ones(1)) == (False, False)
+    with torch.autocast("cpu", torch.bfloat16):
+        assert asked(torch.ones(1)) == (True, False)

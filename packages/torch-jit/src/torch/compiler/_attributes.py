@@ -132,26 +132,39 @@ def _of_super(observer, value, name):
 
 
 def _of_object(observer, value, name):
-    """An attribute of an object of Python: of its own, of its class, or of neither."""
+    """An attribute of an object of Python, by its class's own ``__getattribute__`` where it has one."""
     kind = type(value)
     if observer.replaced and (id(value), name) in observer.replaced:
         return observer.replaced[id(value), name]
+    getter = of_class(kind, "__getattribute__")
+    if type(getter) is types.FunctionType and not is_torchs(getter.__module__):
+        observer.class_has(kind, "__getattribute__")
+        return observer.apply(types.MethodType(getter, value), name)
+    return plain_attribute(observer, value, name)
+
+
+def plain_attribute(observer, value, name):
+    """What ``object.__getattribute__`` finds: an attribute of the object, of its class, or of neither."""
+    kind = type(value)
     outside = id(value) in observer.outside
     source = observer.known[id(value)][1] if outside else None
     loose = outside and observer.known[id(value)][2]
-    if type(of_class(kind, "__getattribute__")) is types.FunctionType:
-        _stop(observer, name, kind, "goes through __getattribute__")
-        return getattr(value, name)
     found = of_class(kind, name)
+    by_python = isinstance(of_class(kind, "__getattribute__"), types.FunctionType)
+    read = object.__getattribute__ if by_python else getattr
+    if by_python and name == "__dict__":
+        own = read(value, name)
+        return observer.outside_value(own, ("attr", source, name), loose) if outside else own
     if isinstance(found, property):
         observer.class_has(kind, name)
         return observer.apply(found.fget, value)
     if found is not None and hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType):
         _stop(observer, name, kind, "is a descriptor")
         return getattr(value, name)
-    own = getattr(value, "__dict__", {})
+    own = read(value, "__dict__") if kind.__dictoffset__ else {}
     if name in own:
-        return observer.outside_value(own[name], ("attr", source, name), loose) if outside else own[name]
+        at = ("key", ("attr", source, "__dict__"), name) if by_python else ("attr", source, name)
+        return observer.outside_value(own[name], at, loose) if outside else own[name]
     if found is None:
         return _missing(observer, value, name, source)
     if type(found).__module__ == "torch.nn.modules._function":  # a function of torch.nn.functional by its name
@@ -159,10 +172,10 @@ def _of_object(observer, value, name):
         if outside:
             observer.guards.check("absent", ("attr", source, "__dict__"), name)
         return _of_python_module(observer, torch.nn.functional, found.name)
-    result = getattr(value, name)
+    result = read(value, name)
     if isinstance(found, (types.FunctionType, classmethod, staticmethod)):
         observer.class_has(kind, name)
-        if outside and hasattr(value, "__dict__"):  # an attribute of the object itself would come first
+        if outside and kind.__dictoffset__:  # an attribute of the object itself would come first
             observer.guards.check("absent", ("attr", source, "__dict__"), name)
         return result
     plain = (types.BuiltinFunctionType, types.MemberDescriptorType, type, Operator)

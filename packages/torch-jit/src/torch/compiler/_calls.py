@@ -13,6 +13,7 @@ import types
 import torch
 
 from . import _modules, _transforms
+from ._attributes import plain_attribute
 from ._guards import is_key, of_class
 from ._in_place import Forward
 from ._opaque import is_registered, registered
@@ -277,6 +278,8 @@ def _builtin(observer, function, args, kwargs):
         owner is None or owner is object or type(function) is types.MethodWrapperType
     ):
         return function(*args, **kwargs)
+    if name == "__getattribute__" and getattr(function, "__objclass__", None) is object and owner is not None:
+        return plain_attribute(observer, owner, *args)
     if name == "__subclasses__" and observer.reason is None:  # a table by class that is filled as it is used
         observer.settles = True
     return _stopped(observer, f"{named(function)}() is called", function, args, kwargs)

@@ -15,7 +15,7 @@ PLAIN = (
 )  # fmt: skip
 _PLAIN = frozenset(PLAIN)
 #: classes of objects that mean the same for as long as they are the same
-FIXED = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, enum.Enum)
+FIXED = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.CodeType, enum.Enum)
 
 
 def is_plain(value):

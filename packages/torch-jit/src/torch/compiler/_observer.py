@@ -214,6 +214,11 @@ class Observer(Outside, Hooks, Operators, Matches):
             is_quiet(file) or (self.trusted and of_torch(file) is not None)
         ):
             return
+        asks = frame
+        while asks.f_code.co_name == "__getattribute__":  # isinstance asks an object for its class
+            asks = asks.f_back
+        if asks is not frame and asks.f_code.co_filename.startswith(_HERE):
+            return
         self.stop(f"{code.co_name} ({os.path.basename(file)}:{code.co_firstlineno}) runs by itself", frame.f_back)
 
     def where(self):

@@ -141,7 +141,7 @@ def has_dict(value):
             continue
         if not base.__flags__ & HEAP and not str(base.__module__).startswith("torch"):
             return False
-    return hasattr(value, "__dict__")
+    return kind.__dictoffset__ != 0
 
 
 def is_hashable(value):

@@ -17,26 +17,26 @@ __all__ = ["resizing_in"]
 
 
 @functools.cache
-def _program(size: Any, scale: Any, mode: str, corners: bool | None, again: bool | None) -> Any:
+def _program(resize: Any, given: Any, is_size: bool, mode: str, corners: bool | None) -> Any:
     """The compiled call; ``...`` stands for sizes or scales that are tensors, which it takes as a list."""
-    resize = torch.nn.functional.interpolate
-    if size is ...:
+    if given is not ...:
+        size, scale = (given, None) if is_size else (None, given)
+
+        def resized(input: Tensor):
+            return resize(input, size, scale, mode, corners, None, False)
+
+        return torch.jit.script(resized)
+    if is_size:
 
         def resized_to(input: Tensor, sizes: list[Tensor]):
-            return resize(input, [int(each) for each in sizes], None, mode, corners, again)
+            return resize(input, [int(each) for each in sizes], None, mode, corners, None, False)
 
         return torch.jit.script(resized_to)
-    if scale is ...:
 
-        def resized_by(input: Tensor, scales: list[Tensor]):
-            return resize(input, None, [float(each) for each in scales], mode, corners, again)
+    def resized_by(input: Tensor, scales: list[Tensor]):
+        return resize(input, None, [float(each) for each in scales], mode, corners, None, False)
 
-        return torch.jit.script(resized_by)
-
-    def resized(input: Tensor):
-        return resize(input, size, scale, mode, corners, again)
-
-    return torch.jit.script(resized)
+    return torch.jit.script(resized_by)
 
 
 def resizing_in(own: Callable[..., Tensor], tracer_of: Callable[[], Any], sizes_of: Callable[..., Any]) -> Any:
@@ -49,16 +49,16 @@ def resizing_in(own: Callable[..., Tensor], tracer_of: Callable[[], Any], sizes_
             return own(input, size, scale, mode, corners, again, antialias)
         given = size if scale is None else scale
         entries = list(given) if isinstance(given, (list, tuple)) else [given] * (input.dim() - 2)
+        if scale is not None and (again or mode == "area"):
+            entries = [(have * by).floor().long() for have, by in zip(sizes_of(input, tracer)[2:], entries)]
+            size = entries
         if mode == "area":
-            if scale is not None:
-                entries = [(have * by).floor().long() for have, by in zip(sizes_of(input, tracer)[2:], entries)]
             return own(input, entries, None, mode, corners, None, antialias)
+        nearest = mode.startswith("nearest")  # those are compiled as they are written, others are operators of scripts
+        resize = own if nearest else torch.nn.functional.interpolate
         if any(isinstance(each, Tensor) for each in entries):
             tensors = [each if isinstance(each, Tensor) else torch.tensor(each) for each in entries]
-            return _program(None if size is None else ..., None if scale is None else ..., mode, corners, again)(
-                input, tensors
-            )
-        given = tuple(entries)
-        return _program(None if size is None else given, None if scale is None else given, mode, corners, again)(input)
+            return _program(resize, ..., size is not None, mode, corners)(input, tensors)
+        return _program(resize, tuple(entries), size is not None, mode, corners)(input)
 
     return run

@@ -478,3 +478,8 @@ def type_(emitter, item):
     if isinstance(item, Static):
         return Static(type(item.value))
     raise emitter.error("the type of a value cannot be asked for at run time", "use isinstance")
+
+
+@handles(torch.is_autocast_enabled)
+def is_autocast_enabled(emitter, device_type=Static("cuda")):
+    return emitter.op("is_autocast_enabled", emitter.value(device_type))
