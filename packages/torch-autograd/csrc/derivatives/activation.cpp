@@ -31,10 +31,11 @@ struct ByResult : FromResult {
 template <auto& backward, Tensor (*curvature)(const Tensor&)>
 struct Backward2 {
   Saved g, x;
-  Backward2(Recorder& r, const Tensor& g, const Tensor& x) : g(r, g, curvature && r.needs(1)), x(r, x) {}
+  static constexpr bool kCurved = curvature != nullptr;
+  Backward2(Recorder& r, const Tensor& g, const Tensor& x) : g(r, g, kCurved && r.needs(1)), x(r, x) {}
   void grad(const Tensor& v, Backward& b) const {
     if (b.needs(0)) b[0] = backward(v, x);
-    if constexpr (curvature != nullptr)
+    if constexpr (kCurved)
       if (b.needs(1)) b[1] = v * g * curvature(x);
   }
 };
