@@ -217,10 +217,8 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """
     if dim == -1:
         return v.norm(pow)
-    dim = dim % v.dim()
-    shape = [1] * v.dim()
-    shape[dim] = v.shape[dim]
-    return v.transpose(0, dim).reshape(v.shape[dim], -1).norm(pow, 1).view(shape)
+    others = [d for d in range(v.dim()) if d != dim % v.dim()]
+    return v.norm(pow, others, keepdim=True) if others else v.abs()
 
 
 def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
