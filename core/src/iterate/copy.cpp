@@ -4,6 +4,7 @@
 
 #include "iterate/iterate.h"
 #include "iterate/staging.h"
+#include "storage/move_row.h"
 
 namespace torch {
 
@@ -11,7 +12,7 @@ namespace {
 
 template <int Size>
 void move_block(char* const* data, int64_t n, const void*) {
-  if (data[0] != data[1]) std::memcpy(data[0], data[1], size_t(n * Size));
+  if (data[0] != data[1]) move_row(data[0], data[1], size_t(n * Size));
 }
 constexpr Loop kMove[] = {&move_block<1>, &move_block<2>, &move_block<4>, &move_block<8>, &move_block<16>};
 

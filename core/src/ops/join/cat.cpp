@@ -7,6 +7,7 @@
 #include "iterate/iterate.h"
 #include "ops/format.h"
 #include "ops/join/join.h"
+#include "storage/move_row.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/pool.h"
@@ -45,7 +46,7 @@ void join(const Tensor& out, TensorList pieces, int64_t outer, IntArrayRef width
       parallel_for(bytes, kGrain, [=](int64_t b, int64_t e) { std::memcpy(base + b, from + b, size_t(e - b)); });
     } else {
       parallel_for(outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(bytes, 1)), [=](int64_t b, int64_t e) {
-        for (int64_t i = b; i < e; ++i) std::memcpy(base + i * pitch, from + i * bytes, size_t(bytes));
+        for (int64_t i = b; i < e; ++i) move_row(base + i * pitch, from + i * bytes, size_t(bytes));
       });
     }
     base += bytes;

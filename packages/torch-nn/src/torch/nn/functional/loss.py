@@ -269,7 +269,8 @@ def smooth_l1_loss(
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss: beta must not be negative, got {beta}")
     d = (input - target).abs()
-    return reduce_loss(d if beta == 0 else torch.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+    loss = reduce_loss(d if beta == 0 else _huber(d, beta), reduction)
+    return loss if beta in (0, 1) else loss / beta
 
 
 @in_float32
@@ -281,8 +282,13 @@ def huber_loss(
     input, target = _paired("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError(f"huber_loss: delta must be positive, got {delta}")
-    d = (input - target).abs()
-    return _weighted(torch.where(d <= delta, 0.5 * d * d, delta * (d - 0.5 * delta)), weight, reduction)
+    return _weighted(_huber((input - target).abs(), delta), weight, reduction)
+
+
+def _huber(d, delta):
+    """``d^2 / 2`` up to ``delta``, elsewhere ``delta (d - delta / 2)``: both are ``m (d - m / 2)`` with the lesser of the two."""
+    least = d.clamp(max=delta)
+    return least * torch.sub(d, least, alpha=0.5)
 
 
 @in_float32
