@@ -8,6 +8,7 @@ gradients follow. Where a whole line is masked out, its result is that of no ele
 from __future__ import annotations
 
 from . import _C
+from ._lazy import later
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
+    from ._masked_tensor import MaskedTensor, as_masked_tensor, is_masked_tensor, masked_tensor
+
 
 __all__ = [
-    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",
-    "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
+    "MaskedTensor", "amax", "amin", "argmax", "argmin", "as_masked_tensor", "cumprod", "cumsum", "is_masked_tensor", "log_softmax",
+    "logaddexp", "logsumexp", "masked_tensor", "mean", "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
 ]  # fmt: skip
 
 _bool, _op = bool, _C._operator
@@ -363,3 +366,9 @@ def logaddexp(
         return _op("logaddexp")(*result)
     neither = ~(input_mask | other_mask)  # a derivative of two infinities would be NaN
     return _op("logaddexp")(*(x.masked_fill(neither, 0) for x in result)).masked_fill(neither, -_INF)
+
+
+__getattr__, __dir__ = later(
+    globals(), names=dict.fromkeys(("MaskedTensor", "as_masked_tensor", "is_masked_tensor", "masked_tensor"), "_masked_tensor"),
+    base="torch",
+)  # fmt: skip
