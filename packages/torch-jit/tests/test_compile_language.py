@@ -286,3 +286,46 @@ def test_attributes_that_a_class_finds_itself_are_followed_and_guarded():
 
 def scaled_by(x):
     return x
+
+
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "area", "bilinear", "bicubic"])
+def test_images_are_resized_within_a_whole_program(mode):
+    def resized(x):
+        return torch.nn.functional.interpolate(x * 2, scale_factor=2, mode=mode) + 1
+
+    compiled = torch.compile(resized, fullgraph=True)
+    for size in ((2, 2), (2, 2), (3, 2), (4, 5)):
+        x = torch.rand(1, 1, *size, requires_grad=True)
+        assert torch.equal(compiled(x), resized(x))
+        (got,), (expected,) = (torch.autograd.grad(f(x).sin().sum(), x) for f in (compiled, resized))
+        torch.testing.assert_close(got, expected)
+
+
+def test_tables_of_images_are_seen_by_both_branches():
+    def resized(x):
+        def larger(x):
+            return torch.nn.functional.interpolate(x, scale_factor=2)
+
+        return torch.cond(x.sum() > 0, larger, lambda x: larger(x * 2), (x,))
+
+    compiled = torch.compile(resized, fullgraph=True)
+    for sign in (1, -1, 1, -1):
+        x = sign * torch.ones(1, 1, 2, 3)
+        assert torch.equal(compiled(x), resized(x))
+
+
+def test_objects_that_equal_themselves_alone_may_be_in_sets():
+    layers = torch.nn.ModuleList([torch.nn.ReLU(), torch.nn.Tanh()])
+    layers.append(layers[0])
+
+    def through(x):
+        seen = set()
+        for layer in layers:
+            if layer not in seen:
+                seen.add(layer)
+                x = layer(x)
+        return x
+
+    compiled = torch.compile(through, fullgraph=True)
+    for _ in range(3):
+        assert torch.equal(compiled(torch.tensor([-1.0, 2.0])), torch.relu(torch.tensor([-1.0, 2.0])).tanh())

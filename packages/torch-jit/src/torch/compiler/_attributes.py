@@ -30,6 +30,8 @@ _WITHOUT_STATE = frozenset(
 )
 #: where the classes behind ``torch.ops`` stand: what they hold stays
 _TABLES_OF_OPERATORS = frozenset(("torch.ops", "torch._registered", "torch._overloads"))
+#: of a module, without what a module of its own class may load to show them all
+_variables = types.ModuleType.__dict__["__dict__"].__get__
 _OF_FUNCTIONS = frozenset(("__name__", "__self__", "__func__", "__qualname__"))
 
 
@@ -97,7 +99,7 @@ def _unwatched(observer, value, name):
 
 def _of_python_module(observer, value, name):
     found = _unwatched(observer, value, name)
-    space = vars(value)
+    space = _variables(value)
     if name in space:
         observer.outside_value(found, ("key", ("const", space), name))
     elif not is_torchs(value.__name__):

@@ -151,6 +151,8 @@ def _kept(observer, function, args, kwargs):
     """What a cache keeps for arguments that are the same in each call: a constant, whatever it was made from."""
 
     def is_fixed(value):
+        if type(value).__module__ == "typing":  # a generic type
+            return True
         return _is_simple(value) or observer.known.get(id(value), (None, (None,)))[1] == ("const", value)
 
     if not all(map(is_fixed, (*args, *kwargs.values()))):
@@ -264,7 +266,7 @@ def _builtin(observer, function, args, kwargs):
     if type(owner) in CONTAINERS or type(owner) in VIEWS or type(owner) in DICTS or isinstance(owner, PLAIN_OWNERS):
         if name in MUTATING and id(owner) in observer.outside:
             observer.stop(f"{name}() changes a {type(owner).__name__} from outside")
-        if name in BY_IDENTITY and not all(map(_is_simple, args[:1])):
+        if name in BY_IDENTITY and not all(_is_simple(each) or _is_itself(each) for each in args[:1]):
             observer.stop(f"{name}() looks for an object")
         return function(*args, **kwargs)
     if (known and function in PURE) or isinstance(function, operator.itemgetter):
@@ -303,6 +305,12 @@ def _iterated(observer, function, args):
 
 def _is_simple(value):
     return is_key(value) or (isinstance(value, tuple) and all(map(_is_simple, value)))
+
+
+def _is_itself(value):
+    """Whether an object equals itself alone: what is found is then the same object in each call."""
+    kind = type(value)
+    return kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__
 
 
 def _generated(observer, function, args, kwargs):

@@ -32,6 +32,17 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 _thread = threading.local()
 
 
+def _finds_module(frame):
+    """Whether a frame is of a finder of modules, which other packages put into ``sys.meta_path``, or of what that calls."""
+    for _ in range(8):
+        if frame is None or frame.f_back is None:
+            return False
+        if frame.f_code.co_name == "find_spec":
+            return frame.f_back.f_code.co_filename.startswith(_IMPORTING)
+        frame = frame.f_back
+    return False
+
+
 def current():
     """The observation of this thread, or None."""
     return getattr(_thread, "observer", None)
@@ -210,7 +221,7 @@ class Observer(Outside, Hooks, Operators, Matches):
             or (file == "<string>" and code.co_name in ("__init__", "__new__", "__eq__", "<lambda>"))
         ):
             return
-        if file.startswith(("<frozen importlib", _IMPORTLIB)) or (
+        if (file.startswith(_IMPORTING) or _finds_module(frame)) or (
             is_quiet(file) or (self.trusted and of_torch(file) is not None)
         ):
             return
@@ -256,6 +267,18 @@ class Observer(Outside, Hooks, Operators, Matches):
                 continue
             return False
         return True
+
+    def keep_constant(self, tensor):
+        """A tensor that nothing writes to, the same at each call."""
+        before, first = self.graph.insertPoint(), next(iter(self.graph.nodes()), None)
+        if first is not None:  # for all blocks to see
+            self.graph.setInsertPoint(first)
+        constant = self.graph.insertConstant(tensor)
+        self.graph.setInsertPoint(before)
+        self.constant_values.add(constant.unique())
+        self.tracer.set_value(tensor, constant)
+        self.tensors.add(id(tensor))
+        self.kept.append(tensor)
 
     def give_constant(self, tensor):
         """A tensor that the program makes of numbers: a new one at each call."""
@@ -313,7 +336,7 @@ _DRIVERS = frozenset(
         torch.nn.modules.module._MissingAttribute.__init__.__code__,
     )
 )
-_IMPORTLIB = os.path.join(os.path.dirname(os.__file__), "importlib") + os.sep
+_IMPORTING = ("<frozen importlib", os.path.join(os.path.dirname(os.__file__), "importlib") + os.sep)
 _QUIET = frozenset(
     (
         _trace.__file__,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import sys
 import threading
 import types
@@ -16,6 +17,7 @@ from ._attributes import attribute
 from ._branches import cond, while_loop
 from ._guards import of_class
 from ._opaque import applied
+from ._opaque import unwatched as unwatched_call
 from ._tables import is_cast, is_mode, is_torchs, tensors_in
 from ._trees import TREES
 
@@ -151,7 +153,7 @@ _READS = (
 )  # fmt: skip
 _lock = threading.Lock()
 _users = 0
-_before = {}
+_before, _tables = {}, {}
 
 
 def unwatched(name):
@@ -178,6 +180,31 @@ def _watching(name):
     return read
 
 
+def _tables_of_images():
+    """What ``interpolate`` keeps for sizes, places and weights of pixels: constants of a program."""
+    if "torch.nn.functional" not in sys.modules:
+        return {}
+    resizes = importlib.import_module("torch.nn.functional.interpolate")  # a function has this name as well
+    return {(resizes, name): _constant(getattr(resizes, name)) for name in ("_nearest", "_table")}
+
+
+def _constant(own):
+    def table(*key):
+        from ._observer import current
+
+        observer = current()
+        if observer is None or observer.reason is not None:
+            return own(*key)
+        found = unwatched_call(observer, lambda: own(*key))
+        for each in found:
+            if not observer.tracer.has_value(each):
+                observer.keep_constant(each)
+        return found
+
+    table.__wrapped__ = table
+    return table
+
+
 @contextlib.contextmanager
 def reads_watched():
     """A block in which reads of tensors' values make this thread's observation void."""
@@ -187,6 +214,9 @@ def reads_watched():
             _before.update((name, torch.Tensor.__dict__[name]) for name in _READS if name in torch.Tensor.__dict__)
             for name in _before:
                 setattr(torch.Tensor, name, _watching(name))
+            for (owner, name), standin in _tables_of_images().items():
+                _tables[owner, name] = getattr(owner, name)
+                setattr(owner, name, standin)
         _users += 1
     try:
         yield
@@ -196,4 +226,7 @@ def reads_watched():
             if _users == 0:
                 for name, method in _before.items():
                     setattr(torch.Tensor, name, method)
+                for (owner, name), own in _tables.items():
+                    setattr(owner, name, own)
                 _before.clear()
+                _tables.clear()
