@@ -7,6 +7,7 @@ are seen above it: they are those of ``torch.masked`` on the data, whose gradien
 from __future__ import annotations
 
 import functools
+import sys
 import warnings
 
 import torch
@@ -180,9 +181,15 @@ class MaskedTensor(torch.Tensor):
         if name in MOVES or name in kinds["view"]:
             made, mask = func(*_of(args, "_data"), **kwargs), func(*_of(args, "_mask"), **kwargs)
             return cls(made, mask) if isinstance(made, torch.Tensor) else tuple(map(cls, made, mask))
-        if name == "masked_fill" and not torch.is_grad_enabled():  # of a gradient
+        if name == "masked_fill" and _is_unrecorded():  # of a gradient
             return cls(func(*_of(args, "_data"), **kwargs), args[0]._mask)
         return NotImplemented
+
+
+def _is_unrecorded():
+    """Whether operators run without being recorded, as those of a backward pass do."""
+    autograd = sys.modules.get("torch.autograd")
+    return autograd is not None and not autograd.is_grad_enabled()
 
 
 def _of(values, which):
@@ -200,7 +207,7 @@ def _pointwise(func, name, args, kwargs):
     mask = masks[0]
     for other in masks[1:]:
         if not torch.equal(mask, other):
-            if torch.is_grad_enabled() or mask.shape != other.shape:
+            if not _is_unrecorded() or mask.shape != other.shape:
                 raise ValueError(
                     f"{name}: Input masks must match, and differ in {int((mask != other).sum())} of {mask.numel()} elements"
                     if mask.shape == other.shape

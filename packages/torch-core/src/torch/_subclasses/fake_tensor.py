@@ -75,10 +75,8 @@ class FakeTensor(torch.Tensor):
             said.insert(0, f"device='{self.fake_device}'")
         if self.dtype != torch.get_default_dtype():
             said.append(f"dtype={self.dtype}")
-        if self.grad_fn is not None:
-            said.append(f"grad_fn=<{self.grad_fn.name()}>")
-        elif self.requires_grad:
-            said.append("requires_grad=True")
+        if self.requires_grad:
+            said.append("requires_grad=True" if self.is_leaf else f"grad_fn=<{self.grad_fn.name()}>")
         return f"FakeTensor(..., {', '.join(said)})"
 
     @classmethod
