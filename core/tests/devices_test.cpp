@@ -19,7 +19,7 @@ void test_products_refuse_mixtures() {
   const Tensor cpu = on(DeviceType::CPU), meta = on(DeviceType::Meta);
   CHECK_THROWS(mm(cpu, meta), Runtime,
                "mm: Expected all tensors to be on the same device, but found (3, 3) torch.float32 on cpu and");
-  CHECK_THROWS(mm(meta, cpu), Runtime, "on meta and (3, 3) torch.float32 on cpu");
+  CHECK_THROWS(mm(meta, cpu), Runtime, "on meta and (3, 3) torch.float32 on cpu; move one of them with .to(\"meta\")");
   CHECK_THROWS(cat(TensorList({cpu, meta}), 0), Runtime, "cat: Expected all tensors to be on the same device");
   CHECK_THROWS(addmm(cpu, cpu, meta), Runtime, "Expected all tensors");
 }

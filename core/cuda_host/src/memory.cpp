@@ -128,6 +128,27 @@ DeviceTime::~DeviceTime() {
   if (config().guard) protect_all(PROT_NONE);
 }
 
+static void take_back(std::map<char*, Allocation>::iterator at) {
+  char* page = page_of(at->first);
+  const size_t pages = pages_of(at->second.bytes + size_t(at->first - page));
+  fallocate(heap_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, page - heap, off_t(pages));
+  mprotect(page, pages, PROT_NONE);
+  if (watcher.freed) watcher.freed(at->first);
+  held[at->second.device] -= at->second.bytes;
+  allocations.erase(at);
+}
+
+void reset_device() {
+  const std::lock_guard lock(mutex);
+  run_device(current_device());
+  for (auto at = allocations.begin(); at != allocations.end();) {
+    const auto next = std::next(at);
+    if (at->second.device == current_device() && !at->second.opened) take_back(at);
+    at = next;
+  }
+  destroy_streams(current_device());
+}
+
 }  // namespace cuda_host
 
 using namespace cuda_host;
@@ -175,13 +196,7 @@ cudaError_t cudaFree(void* p) {
   const auto at = allocations.find(static_cast<char*>(p));
   if (at == allocations.end() || at->second.opened) return outcome(cudaErrorInvalidValue);
   run_device(at->second.device);  // cudaFree waits
-  char* page = page_of(at->first);
-  const size_t pages = pages_of(at->second.bytes + size_t(at->first - page));
-  fallocate(heap_file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, page - heap, off_t(pages));
-  mprotect(page, pages, PROT_NONE);
-  if (watcher.freed) watcher.freed(p);
-  held[at->second.device] -= at->second.bytes;
-  allocations.erase(at);
+  take_back(at);
   return outcome();
 }
 cudaError_t cudaHostAlloc(void** p, size_t bytes, unsigned) {

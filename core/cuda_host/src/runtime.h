@@ -38,7 +38,8 @@ cudaError_t outcome(cudaError_t code = cudaSuccess) noexcept;
 std::shared_ptr<Queue> queue_of(cudaStream_t stream);
 void add(const std::shared_ptr<Queue>& queue, Queue::Task task);
 void run_until(Queue& queue, uint64_t position);
-void run_device(int device);  // all its streams
+void run_device(int device);       // all its streams
+void destroy_streams(int device);  // and events
 
 // Device memory can be touched while one of these lives (Config::guard).
 class DeviceTime {

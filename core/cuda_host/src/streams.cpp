@@ -146,6 +146,12 @@ void run_device(int device) {
     if (stream->queue->device == device) run_until(*stream->queue, stream->queue->issued);
 }
 
+void destroy_streams(int device) {
+  std::erase_if(events, [&](const auto& e) { return e.second->device == device; });
+  std::erase_if(streams, [&](const auto& s) { return s.second->queue->device == device; });
+  default_queues.erase(device);
+}
+
 }  // namespace cuda_host
 
 using namespace cuda_host;

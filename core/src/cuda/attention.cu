@@ -90,7 +90,7 @@ struct HeadRows {
 template <int kWidth, int kCount, class E>
 __device__ __forceinline__ void load(AsyncCopies& copies, E* to, const HeadRows<E>& rows, int first, int column = 0) {
   constexpr int kPieces = kWidth / kOf<E>;
-  TORCH_UNROLL_BY_2
+  TORCH_UNROLL_BY_4
   for (int i0 = 0; i0 < kCount * kPieces; i0 += kWarps<E> * 32) {
     const int i = i0 + int(threadIdx.x), r = i / kPieces, j = i % kPieces * kOf<E>;
     if (kCount * kPieces % (kWarps<E> * 32) && i >= kCount * kPieces) break;

@@ -7,10 +7,10 @@
 // Before a loop whose body nvcc is to write out: its arrays become registers. C++ compilers need no such word.
 #if defined(__CUDACC__)
 #define TORCH_UNROLL _Pragma("unroll")
-#define TORCH_UNROLL_BY_2 _Pragma("unroll 2")  // of long loops: whole, they ask for more registers than there are
+#define TORCH_UNROLL_BY_4 _Pragma("unroll 4")  // of long loops: whole, they ask for more registers than there are
 #else
 #define TORCH_UNROLL
-#define TORCH_UNROLL_BY_2
+#define TORCH_UNROLL_BY_4
 #endif
 
 namespace torch::cuda {

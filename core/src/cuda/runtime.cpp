@@ -55,6 +55,28 @@ std::vector<Stream> ever_chosen;  // by any thread, of the pools: those of other
 
 }  // namespace
 
+// What to do about an error that a program makes.
+static const char* way_out(cudaError_t code) {
+  switch (code) {
+    case cudaErrorInvalidResourceHandle:
+      return "; the stream or event was destroyed, by its owner or by a reset of the device, or is of another device: "
+             "keep "
+             "it while work uses it, and make one for each device";
+    case cudaErrorIllegalAddress:
+      return "; a kernel touched memory that is not the device's, such as an address of the CPU, or of a tensor that "
+             "is gone "
+             "or was made before the device was reset: begin a new process, and look for it with "
+             "CUDA_LAUNCH_BLOCKING=1";
+#if !defined(TORCH_CUDA_HOST)  // which runs on a processor that loads from any address
+    case cudaErrorMisalignedAddress:
+      return "; a kernel of yours loads several elements at once from an address that is no multiple of their size: "
+             "give "
+             "it x.contiguous() or x.clone(), whose address is a multiple of 512";
+#endif
+    default:
+      return "";
+  }
+}
 void check(cudaError_t code, const char* what) {
   if (TORCH_LIKELY(code == cudaSuccess)) return;
   cudaGetLastError();
@@ -62,8 +84,8 @@ void check(cudaError_t code, const char* what) {
               "Cannot re-initialize CUDA in forked subprocess. To use CUDA with multiprocessing, you must use the "
               "'spawn' start method (CUDA error: ",
               what, ": ", cudaGetErrorString(code), ")");
-  throw_error(ErrorKind::Runtime,
-              message("CUDA error: ", what, ": ", cudaGetErrorString(code), " (", cudaGetErrorName(code), ")"));
+  throw_error(ErrorKind::Runtime, message("CUDA error: ", what, ": ", cudaGetErrorString(code), " (",
+                                          cudaGetErrorName(code), ")", way_out(code)));
 }
 
 int device_count() noexcept { return found().count; }

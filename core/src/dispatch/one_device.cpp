@@ -10,7 +10,8 @@ void check_one_device(std::string_view op, ArrayRef<Placed> arguments) {
     if (!first || is_number(*first)) first = &t;
     TORCH_CHECK(t.device() == first->device() || is_number(t), op,
                 ": Expected all tensors to be on the same device, but found ", *first, " on ", first->device(), " and ",
-                t, " on ", t.device());
+                t, " on ", t.device(), "; move one of them with .to(\"",
+                first->device().type == DeviceType::CPU ? t.device() : first->device(), "\")");
   };
   for (const Placed& argument : arguments) {
     const bool are_indices = argument.is_list && first;

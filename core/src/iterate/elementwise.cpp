@@ -135,7 +135,8 @@ Device common_device(const char* op, Inputs inputs) {
       continue;
     }
     TORCH_CHECK(!fixed, op, ": Expected all tensors to be on the same device, but found at least two devices, ", device,
-                " and ", other, "!");
+                " and ", other, "! Move one of them with .to(\"", device.type == DeviceType::CPU ? other : device,
+                "\")");
     device = other;
     fixed = true;
   }

@@ -25,6 +25,7 @@ void add_layer(py::module_& m) {
     return d;
   });
   m.def("reset", cuda_host::reset);
+  m.def("device_reset", cuda_host::reset_device);
 #if defined(TORCH_CUDA_CHECKER)
   m.def("findings", [] {
     py::list all;

@@ -6,6 +6,7 @@
 
 #include "cuda/allocator.h"
 #include "cuda/device_times.h"
+#include "cuda/foreign_memory.h"
 #include "cuda/index_call.h"
 #include "cuda/listed.h"
 #include "cuda/pinned.h"
@@ -203,7 +204,12 @@ void add_memory(py::module_& m) {
   m.def("allocate", [](size_t n, int device, uintptr_t stream) {
     return reinterpret_cast<uintptr_t>(allocate(n, device, stream_at(stream)));
   });
-  m.def("release", [](uintptr_t data) { release(reinterpret_cast<void*>(data)); });
+  m.def("release", [](uintptr_t data) {
+    auto* const at = reinterpret_cast<void*>(data);
+    TORCH_CHECK(is_foreign() || segment_of(at).base, "caching_allocator_delete: there is no memory at ", data,
+                " that caching_allocator_alloc() gave");
+    release(at);
+  });
   m.def("record_stream", [](uintptr_t data, int device, int priority, uintptr_t stream) {
     record_stream(reinterpret_cast<void*>(data), {device, priority, stream_at(stream)});
   });

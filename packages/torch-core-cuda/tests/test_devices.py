@@ -68,7 +68,8 @@ def test_several_devices():
         "cuda:0 [0.0, 1.0, 2.0] [0.0, 2.0, 4.0]",
         "[[0, 2], [1, 3]]",
         "512 512",
-        "add: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0!",
+        "add: Expected all tensors to be on the same device, but found at least two devices, cuda:1 and cuda:0! "
+        'Move one of them with .to("cuda:1")',
         "1 True False",
     ]
 
@@ -91,6 +92,40 @@ def test_without_a_device_every_face_gives_the_reason():
     assert all(
         "CUDA cannot be used: CUDA finds no device: no CUDA-capable device is detected" in line for line in said[1:]
     )
+
+
+def test_what_was_made_before_a_reset_of_the_device_is_gone_and_that_is_said():
+    said = run(
+        """
+        import torch
+        from torch._cuda import _native
+
+        def told(f):
+            try:
+                return f()
+            except RuntimeError as error:
+                return str(error).partition("; ")[2]
+
+        x, stream, event = torch.ones(4, device="cuda"), torch.cuda.Stream(), torch.cuda.Event()
+        event.record()
+        _native.device_reset()
+        print(told(stream.synchronize))
+        print(told(event.query))
+        print(told(lambda: (x + 1).tolist()))
+        """,
+        "guard",
+    ).splitlines()
+    assert len(said) == 3
+    assert all("destroyed, by its owner or by a reset of the device" in line for line in said[:2])
+    assert "made before the device was reset: begin a new process" in said[2]
+
+
+def test_a_stream_that_is_gone_and_memory_that_is_no_allocation_are_named():
+    stream = cuda.ExternalStream(0x12345678)
+    with pytest.raises(RuntimeError, match="invalid resource handle .*; the stream or event was destroyed"):
+        stream.synchronize()
+    with pytest.raises(RuntimeError, match=r"caching_allocator_delete: there is no memory at \d+ that"):
+        cuda.caching_allocator_delete(torch.ones(3).data_ptr())
 
 
 def test_a_child_of_a_fork_is_told():

@@ -81,8 +81,12 @@ def test_what_has_no_kernel_names_operator_and_device():
 
 
 def test_tensors_of_two_devices_are_refused():
-    with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cpu"):
+    with pytest.raises(RuntimeError, match=r'at least two devices, cuda:0 and cpu! Move one .* with .to\("cuda:0"\)'):
         torch.ones(2, device="cuda") + torch.ones(2)
+    with pytest.raises(
+        RuntimeError, match=r'found \(1, 2\) torch.float32 on cpu and .* move one .* with .to\("cuda:0"\)'
+    ):
+        torch.ones(1, 2) @ torch.ones(2, 1, device="cuda")
 
 
 def test_one_truth_of_the_cpu_chooses():

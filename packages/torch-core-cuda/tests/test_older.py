@@ -46,6 +46,15 @@ def test_mixed_precision_follows_the_lists_of_cuda():
         assert half.exp().dtype == torch.float16 and half.cpu().exp().dtype == torch.float16
 
 
+def test_recurrent_layers_and_cells_give_half_types_in_mixed_precision():
+    nn, x = pytest.importorskip("torch.nn"), torch.ones(4, 4, device="cuda")
+    with torch.autocast("cuda"):
+        for kind in (nn.RNN, nn.LSTM, nn.GRU):
+            assert kind(4, 4).cuda()(x[None])[0].dtype is torch.float16
+        assert nn.RNNCell(4, 4).cuda()(x).dtype is nn.GRUCell(4, 4).cuda()(x, x).dtype is torch.float16
+        assert {t.dtype for t in nn.LSTMCell(4, 4).cuda()(x)} == {torch.float16}
+
+
 def test_probabilities_of_half_types_are_refused_a_loss():
     functional = pytest.importorskip("torch.nn.functional")
     p = torch.full((2,), 0.5, device="cuda")

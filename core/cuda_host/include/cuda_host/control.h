@@ -23,6 +23,8 @@ Config& config();
 const char* error_text();  // what went wrong in a kernel: more than CUDA's codes can say
 void reset();              // forgets a kernel's error, as only a new process does on a GPU
 
+void reset_device();  // cudaDeviceReset: memory, streams and events of the current device are gone
+
 // A kernel that does nothing for a while; who does not wait for its stream does not wait for it.
 void sleep(cudaStream_t stream, int64_t nanoseconds);
 

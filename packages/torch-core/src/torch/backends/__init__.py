@@ -34,6 +34,13 @@ class _Flags(ModuleType):
         super().__setattr__(name, value)
 
 
+class _OfDevices(_Flags):
+    """Settings that each device has: they are those of all."""
+
+    def __getitem__(self, device: Any) -> _OfDevices:
+        return self
+
+
 def _with_flags(module, *names):
     """Adds ``set_flags``, which gives the settings before, and ``flags``, which sets them for a block."""
 
@@ -87,7 +94,7 @@ cuda = _Flags(
         "cuda.matmul", "Precision of products on a device.", allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
         allow_bf16_reduced_precision_reduction=True, allow_fp16_accumulation=False, fp32_precision="none",
     ),
-    cufft_plan_cache=_Flags("cuda.cufft_plan_cache", "Plans of cuFFT.", size=0, max_size=0, clear=lambda: None),
+    cufft_plan_cache=_OfDevices("cuda.cufft_plan_cache", "Plans of cuFFT.", size=0, max_size=0, clear=lambda: None),
 )  # fmt: skip
 
 

@@ -267,7 +267,7 @@ class RNNBase(Module):
 
     def _run(self, x, batch_sizes, first):
         """All layers and directions; ``x`` is (T, N, in) or packed. Returns the outputs and the last states, stacked."""
-        if self.mode == "LSTM" and _seams.is_casting():  # sums with a cell of float32 would be float32
+        if (self.mode == "LSTM" or x.is_cuda) and _seams.is_casting():  # sums with a state of float32 would be float32
             x, *first = in_lower_precision(lambda *tensors: tensors)(x, *first)
         weights = [self._weights(suffix) for suffix, _ in self._places()]
         dropout = self.dropout if self.training else 0
@@ -411,6 +411,8 @@ class RNNCellBase(Module):
                 raise RuntimeError(
                     f"{name}: hidden has shape {tuple(h.shape)}, expected ({input.shape[0]}, {self.hidden_size})"
                 )
+        if input.is_cuda and _seams.is_casting():  # cells are in the list of CUDA, not in that of the CPU
+            input, *state = in_lower_precision(lambda *tensors: tensors)(input, *state)
         new = step(F.linear(input, self.weight_ih, self.bias_ih), state, self.weight_hh, self.bias_hh)
         return new if batched else tuple(h.squeeze(0) for h in new)
 
