@@ -503,3 +503,23 @@ def test_tangents_of_another_layout_are_reshaped_beside_values_that_are_viewed()
     tangents = torch.randn(6, 2, 3, 4, 5).permute(0, 1, 3, 4, 2)
     got = func.vmap(lambda t: func.jvp(lambda y: y.reshape(2, 60) * 2, (x,), (t,))[1])(tangents)
     assert torch.equal(got, tangents.reshape(6, 2, 60) * 2)
+
+
+def test_the_names_that_functorch_tried_out_are_there():
+    from functorch.einops import rearrange
+    from functorch.experimental import chunk_vmap, control_flow
+
+    rows = torch.arange(14.0).reshape(7, 2)
+    sizes = []
+
+    def seen(x, y):
+        sizes.append(torch._C._functorch.get_unwrapped(x).shape[0])
+        return x + y
+
+    found = chunk_vmap(seen, in_dims=(0, None), chunks=3)(rows, torch.ones(2))
+    assert found.equal(rows + 1) and sizes == [3, 3, 1]
+    with pytest.raises(ValueError, match="chunks must be 1 or more, got 0"):
+        chunk_vmap(seen, chunks=0)
+    assert rearrange(rows, "a b -> b a").equal(rows.t())
+    assert control_flow.cond(torch.tensor(False), torch.sin, torch.cos, (rows,)).equal(rows.cos())
+    assert control_flow.map(lambda row: row * 2, rows).equal(rows * 2)

@@ -455,3 +455,17 @@ def test_functions_that_classes_of_tensors_may_answer_are_recorded_as_their_oper
     program = export(model, (x, y))
     for made, expected in zip(program.module()(x * 2, y), model(x * 2, y), strict=True):
         torch.testing.assert_close(made, expected)
+
+
+def test_parameters_stand_before_buffers_in_the_state_of_a_program():
+    class Shifted(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("shift", torch.ones(3))
+            self.layer = torch.nn.Linear(4, 3)
+
+        def forward(self, x):
+            return self.layer(x) + self.shift
+
+    program = torch.export.export(Shifted(), (torch.ones(2, 4),))
+    assert list(program.state_dict) == ["layer.weight", "layer.bias", "shift"]

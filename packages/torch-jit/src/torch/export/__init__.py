@@ -57,6 +57,13 @@ def export(
     return _export(mod, args, dict(kwargs or {}), dynamic_shapes, preserved=tuple(preserve_module_call_signature))
 
 
+def _state(module: Any) -> dict[str, Any]:
+    """Parameters, then buffers."""
+    state = module.state_dict(keep_vars=True)
+    trained = dict(module.named_parameters(remove_duplicate=False))
+    return dict(sorted(state.items(), key=lambda item: item[0] not in trained))
+
+
 def _export(
     function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any, moving: Any = None, preserved: tuple[str, ...] = ()
 ) -> ExportedProgram:
@@ -65,7 +72,7 @@ def _export(
     observed = observe(function, args, kwargs, moving, preserved)
     builder = Builder(observed, function)
     graph = builder.build()
-    state = dict(function.state_dict(keep_vars=True)) if isinstance(function, torch.nn.Module) else {}
+    state = _state(function) if isinstance(function, torch.nn.Module) else {}
     rest = {n: t for n, t in builder.tensors().items() if n not in state}
     signature = ModuleCallSignature([], [], observed.spec, observed.tape.out_spec, builder.argument_names())
     ranges = {s.name: (s.low, s.high) for s in observed.symbols}
