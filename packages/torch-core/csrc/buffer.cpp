@@ -1,4 +1,5 @@
 // Arrays of others without copies: Python's buffer protocol (both ways), NumPy, DLPack.
+#include <bit>
 #include <cstring>
 #include <string>
 
@@ -181,12 +182,21 @@ Tensor tensor_of_buffer(PyObject* object, const char* op, bool kept) {
     read_only = true;
     if (PyObject_GetBuffer(object, view, PyBUF_RECORDS_RO) < 0) {
       delete view;
+      if (PyErr_ExceptionMatches(PyExc_ValueError)) {  // NumPy about elements that no buffer describes: dates
+        PyErr_Clear();
+        throw_error(ErrorKind::Type, message(op, ": can't convert elements of ", Py_TYPE(object)->tp_name,
+                                             " that are no numbers; convert them first, as by array.astype('int64')"));
+      }
       throw PythonError();
     }
   }
   Storage* s = nullptr;
   try {
     DType t;
+    constexpr char kForeign = std::endian::native == std::endian::little ? '>' : '<';
+    TORCH_CHECK_VALUE(!view->format || view->format[0] != kForeign || view->itemsize == 1, op,
+                      ": given numpy array has byte order different from the native byte order (format '", view->format,
+                      "'); convert it by array.astype(array.dtype.newbyteorder('='))");
     TORCH_CHECK_TYPE(dtype_of_format(view->format, view->itemsize, &t), op, ": can't convert an array of format '",
                      view->format ? view->format : "B",
                      "'. The supported types are: float64, float32, float16, complex64, complex128, int64, int32, "

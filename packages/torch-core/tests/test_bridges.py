@@ -51,6 +51,11 @@ def test_what_numpy_cannot_hold_is_said():
         torch.from_numpy([1, 2])
     with pytest.raises(TypeError, match="can't convert an array of format"):
         torch.from_numpy(np.array(["a"]))
+    for make in (torch.from_numpy, torch.as_tensor, torch.tensor):
+        with pytest.raises(ValueError, match="byte order different from the native byte order .format '>f'"):
+            make(np.ones(2, dtype=">f4"))
+        with pytest.raises(TypeError, match="can't convert elements of numpy.ndarray that are no numbers"):
+            make(np.array(["2020"], dtype="datetime64"))
     with pytest.raises(TypeError, match="meta"):
         torch.empty(1, device="meta").numpy()
 
