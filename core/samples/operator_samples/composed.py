@@ -26,6 +26,10 @@ CALLS = {
             5,
         )
     ],
+    "_cdist_forward": [lambda t, p=p: call(t(2, 3, 5), t(2, 6, 5), p, None) for p in (1.0, 2.0)],
+    "_cdist_backward": [
+        lambda t, p=p: call(t(2, 3, 6), t(2, 3, 5), t(2, 6, 5), p, t.positive(2, 3, 6)) for p in (1.0, 2.0)
+    ],
     "_recurrence(": [
         lambda t: call(t(3, 2, 16), t(2, 4), t(2, 4), t(16, 4), t(16), "LSTM", False, True),
         lambda t: call(t(3, 2, 12), t(2, 4), None, t(12, 4), None, "GRU", True, True),

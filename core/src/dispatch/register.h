@@ -30,6 +30,7 @@
   X(pooling)                     \
   X(quantized)                   \
   X(recurrent)                   \
+  X(distance)                    \
   X(fft)                         \
   X(sparse)
 

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "cpu/distance_kernels.h"
 #include "cpu/fft_kernels.h"
 #include "cpu/gemm_kernels.h"
 #include "cpu/int8_kernels.h"
@@ -104,6 +105,8 @@ void choose_instruction_set() {
   set_on_cpu(TORCH_PICK_ISA(softmax_double)());
   set_on_cpu(TORCH_PICK_ISA(norm_float)());
   set_on_cpu(TORCH_PICK_ISA(norm_double)());
+  set_on_cpu(TORCH_PICK_ISA(distance_float)());
+  set_on_cpu(TORCH_PICK_ISA(distance_double)());
   set_on_cpu(TORCH_PICK_ISA(recurrent_float)());
   set_on_cpu(TORCH_PICK_ISA(recurrent_double)());
   set_on_cpu(TORCH_PICK_ISA(fft_float)());

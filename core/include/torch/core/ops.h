@@ -7,6 +7,7 @@
 #include "torch/core/ops/conv.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
+#include "torch/core/ops/distance.h"
 #include "torch/core/ops/embedding.h"
 #include "torch/core/ops/fft.h"
 #include "torch/core/ops/index.h"

@@ -8,6 +8,7 @@ namespace torch::autograd {
   X(binary)                                 \
   X(conv)                                   \
   X(copy)                                   \
+  X(distance)                               \
   X(embedding)                              \
   X(fft)                                    \
   X(index)                                  \

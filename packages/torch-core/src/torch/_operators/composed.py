@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
 
+import torch
+
 from .. import _C
+from .._functorch._batches import is_batchedtensor
 from .casting import in_float32
 from .out import check_tensor, into
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
-
-    from torch import Tensor
-
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    import torch
     from torch import Tensor
 
 
@@ -256,7 +252,30 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         raise RuntimeError(f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     if p < 0:
         raise RuntimeError("cdist only supports non-negative p values")
+    if _takes_pairs(x1, x2, p):
+        return _pairs(x1, x2, p)
     return _C._operator("norm")(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+
+
+def _takes_pairs(x1, x2, p):
+    """Whether a kernel takes the distances, with no one who would see an operator that stands for several."""
+    return (
+        x1.dtype is x2.dtype
+        and x1.dtype in (torch.float32, torch.float64)
+        and p in (1, 2)
+        and x1.layout is x2.layout is torch.strided
+        and not _C._is_watched(x1, x2)
+        and not is_batchedtensor(x1)
+        and not is_batchedtensor(x2)
+    )
+
+
+def _pairs(x1, x2, p):
+    batch = torch.broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    x1, x2 = (x.expand(*batch, *x.shape[-2:]) for x in (x1, x2))
+    rows = [x.reshape(math.prod(batch), *x.shape[-2:]) for x in (x1, x2)]
+    distances = _C._operator("_cdist_forward")(*rows, float(p), None)
+    return distances.view(*batch, *distances.shape[1:])
 
 
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
@@ -271,6 +290,8 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
     rows, columns = _C._operator("triu_indices")(len(input), len(input), 1)
+    if _takes_pairs(input, input, p):
+        return _pairs(input, input, p)[rows, columns]
     return _C._operator("norm")(input[rows] - input[columns], p, -1)
 
 

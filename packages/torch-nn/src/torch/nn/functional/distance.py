@@ -54,10 +54,4 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
 
 def pdist(input: Tensor, p: float = 2) -> Tensor:
     """The p-norm distances between all pairs of rows of ``input`` (N, M), in the order (0, 1), (0, 2), ..., (1, 2), ..."""
-    if input.dim() != 2:
-        raise RuntimeError(f"pdist: input must have 2 dims, got shape {tuple(input.shape)}")
-    if p < 0:
-        raise RuntimeError(f"pdist: p must not be negative, got {p}")
-    n = input.shape[0]
-    first, second = torch.triu_indices(n, n, 1, device=input.device)
-    return torch.norm(input[first] - input[second], p=p, dim=1)
+    return torch.pdist(input, p)
