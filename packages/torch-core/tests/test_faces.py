@@ -208,3 +208,14 @@ def test_names_of_the_compiled_module_that_libraries_read():
     assert torch.get_device_module("cpu") is torch.cpu and torch.get_device_module("cuda") is torch.cuda
     with pytest.raises(AttributeError, match="'torch._C' has no attribute '_nonsense'"):
         torch._C._nonsense
+
+
+def test_the_default_backend_is_a_name_or_a_function():
+    assert torch.compiler.get_default_backend() == "inductor"
+    torch.compiler.set_default_backend("eager")
+    try:
+        assert torch.compiler.get_default_backend() == "eager" and torch.compile(abs)(-1) == 1
+    finally:
+        torch.compiler.set_default_backend(None)
+    with pytest.raises(TypeError, match="must be a string or callable"):
+        torch.compiler.set_default_backend(3)

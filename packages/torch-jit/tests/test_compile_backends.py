@@ -100,3 +100,25 @@ def test_a_backend_of_ones_own_gets_one_graph_for_sizes_that_are_said_to_change(
     for n in (2, 3, 4):
         g(torch.ones(n))
     assert len(graphs) == 3  # nobody says that sizes change, and the backend may have looked at them
+
+
+def test_the_backend_of_those_that_name_none_can_be_chosen():
+    graphs = []
+
+    def counting(module, example):
+        graphs.append(module)
+        return module.forward
+
+    torch.compiler.set_default_backend(counting)
+    try:
+        assert torch.compiler.get_default_backend() is counting
+        assert torch.compile(lambda x: x.sin() + 1)(torch.zeros(2)).tolist() == [1, 1] and len(graphs) == 1
+        torch.compile(lambda x: x.cos() + 1, backend="eager")(torch.zeros(2))
+        assert len(graphs) == 1
+    finally:
+        torch.compiler.set_default_backend(None)
+    assert torch.compiler.get_default_backend() == "inductor"
+    torch.compile(lambda x: x.sin() - 1)(torch.zeros(2))
+    assert len(graphs) == 1
+    with pytest.raises(TypeError, match="must be a string or callable, got <class 'int'>"):
+        torch.compiler.set_default_backend(3)

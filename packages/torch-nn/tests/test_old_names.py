@@ -126,3 +126,11 @@ def test_each_part_is_itself_whatever_was_imported_first(first):
     code += "".join(f"assert nn.{part}.__name__ == 'torch.nn.{part}', nn.{part}\n" for part in PARTS)
     code += "assert nn.modules.utils.__name__ == 'torch.nn.modules.utils' and nn.utils.weight_norm\n"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_submodules_are_found_without_an_import_of_their_own():
+    import subprocess
+    import sys
+
+    code = "import torch; torch.nn.intrinsic.qat.freeze_bn_stats; torch.nn.qat.Linear; torch.nn.common_types._size_2_t"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -18,7 +18,7 @@ NO_COMPILER = "this stack has no compiler yet: functions run as they were writte
 
 
 def compile(
-    model=None, *, fullgraph=False, dynamic=None, backend="inductor", mode=None, options=None, disable=False, **settings
+    model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False, **settings
 ) -> Any:
     """Return the module or function, ready to be called; usable as a decorator.
 
@@ -33,6 +33,7 @@ def compile(
     tensor([2., 2.])
     """
     check(model, mode, options)
+    backend = get_default_backend() if backend is None else backend
     if callable(backend):
         raise NotImplementedError(f"torch.compile: the backend {backend!r} wants a graph, and {NO_COMPILER}")
     if backend not in BACKENDS:
@@ -48,6 +49,32 @@ def compile(
             disable=disable,
         )
     return model if disable else _wrapped(model)
+
+
+_default: Any = "inductor"
+
+
+def set_default_backend(backend: Any) -> None:
+    """What ``torch.compile`` uses where it is not told: a name or a function; None stands for "inductor" again.
+
+    >>> torch.compiler.set_default_backend("eager")
+    >>> torch.compiler.get_default_backend()
+    'eager'
+    >>> torch.compiler.set_default_backend(None)
+    """
+    global _default
+    if backend is not None and not isinstance(backend, str) and not callable(backend):
+        raise TypeError(f"set_default_backend: backend must be a string or callable, got {type(backend)}")
+    _default = "inductor" if backend is None else backend
+
+
+def get_default_backend() -> Any:
+    """What ``torch.compile`` uses where it is not told.
+
+    >>> torch.compiler.get_default_backend()
+    'inductor'
+    """
+    return _default
 
 
 def check(model, mode, options):

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import functools
 
-from torch._faces.compiler import check
+from torch._faces.compiler import check, get_default_backend
+from torch._faces.compiler import set_default_backend as set_default_backend
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def compile(
     *,
     fullgraph: bool = False,
     dynamic: bool | None = None,
-    backend: Any = "inductor",
+    backend: Any = None,
     mode: str | None = None,
     options: Any = None,
     disable: bool = False,
@@ -44,6 +45,7 @@ def compile(
     from . import _backends
 
     check(model, mode, options)
+    backend = get_default_backend() if backend is None else backend
     how = _backends.lookup(backend)
     if model is None:
         return functools.partial(

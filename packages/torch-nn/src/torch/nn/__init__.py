@@ -24,8 +24,11 @@ if not TYPE_CHECKING:
 # Loaded at first use: submodules, and the names they hold.
 _LATE = {
     "attention": None,
+    "common_types": None,
     "grad": None,
+    "intrinsic": None,
     "parallel": None,
+    "qat": None,
     "quantized": None,
     "utils": None,
     "DataParallel": "parallel",
@@ -35,8 +38,11 @@ _LATE = {
 
 if TYPE_CHECKING:  # what type checkers see; at run time these come when asked for
     from . import attention as attention
+    from . import common_types as common_types
     from . import grad as grad
+    from . import intrinsic as intrinsic
     from . import parallel as parallel
+    from . import qat as qat
     from . import quantized as quantized
     from . import utils as utils
     from ._summary import summary as summary
