@@ -219,3 +219,10 @@ def test_the_default_backend_is_a_name_or_a_function():
         torch.compiler.set_default_backend(None)
     with pytest.raises(TypeError, match="must be a string or callable"):
         torch.compiler.set_default_backend(3)
+
+
+def test_the_strategy_of_fusion_is_kept_and_given_back():
+    before = torch.jit.set_fusion_strategy([("DYNAMIC", 2)])
+    assert torch.jit.set_fusion_strategy(before) == [("DYNAMIC", 2)]
+    with pytest.raises(RuntimeError, match="'STATIC' or 'DYNAMIC', got 'OTHER'"):
+        torch.jit.set_fusion_strategy([("OTHER", 1)])

@@ -7,9 +7,10 @@ import pytest
 import script_layers
 import torch
 from test_script import same
+from torch import nn
 
 # What a program calls Python for: it cannot be saved.
-IN_PYTHON = {"CTCLoss", "Dropout1d", "TripletMarginLoss"}
+IN_PYTHON = {"CTCLoss"}
 
 
 def made(name, training):
@@ -73,3 +74,15 @@ def test_whether_autocast_is_on_is_asked_for_when_it_runs():
     assert asked(torch.ones(1)) == (False, False)
     with torch.autocast("cpu", torch.bfloat16):
         assert asked(torch.ones(1)) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "layer, shape",
+    [(nn.Dropout1d, (5, 3)), (nn.Dropout1d, (2, 5, 3)), (nn.Dropout3d, (5, 4, 2, 2)), (nn.Dropout3d, (2, 5, 4, 2, 2))],
+)
+def test_whole_channels_are_dropped_with_a_batch_and_without(layer, shape):
+    x, found = torch.ones(shape), []
+    for each in (layer(0.5), torch.jit.script(layer(0.5))):
+        torch.manual_seed(3)
+        found.append(each(x))
+    assert torch.equal(*found)

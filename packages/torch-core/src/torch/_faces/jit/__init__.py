@@ -207,9 +207,22 @@ class strict_fusion:
         pass
 
 
+_fusion_strategy = [("STATIC", 2), ("DYNAMIC", 10)]
+
+
 def set_fusion_strategy(strategy) -> typing.Any:
-    """Set how often fused code may be specialised; returns what was set before: nothing."""
-    return []
+    """Set how often fused code may be specialised, which changes nothing here; returns what was set before.
+
+    >>> before = torch.jit.set_fusion_strategy([("DYNAMIC", 2)])
+    >>> torch.jit.set_fusion_strategy(before)
+    [('DYNAMIC', 2)]
+    """
+    for kind, _ in strategy:
+        if kind not in ("STATIC", "DYNAMIC"):
+            raise RuntimeError(f"set_fusion_strategy: a kind is 'STATIC' or 'DYNAMIC', got {kind!r}")
+    before = list(_fusion_strategy)
+    _fusion_strategy[:] = [(kind, count) for kind, count in strategy]
+    return before
 
 
 def enable_onednn_fusion(enabled) -> None:

@@ -164,17 +164,29 @@ def interpolate(emitter, *args, **kwargs):
     return _operator(emitter, f"upsample_{name}", items["input"], size, corners, scale)
 
 
-def _channels(fn):
+def _channels(fn, dims):
+    """Dropout of whole channels; for some dims, one image without a batch has them first."""
+
     def handler(emitter, *args, **kwargs):
         items = _bound(emitter, fn, args, kwargs)
         inplace = items["inplace"]
         if not isinstance(inplace, Static):
             return emitter.of_library(fn, list(args), kwargs)
-        name = "feature_dropout_" if inplace.value else "feature_dropout"
-        return _operator(emitter, name, items["input"], items["p"], items["training"])
+        given = [items["input"], items["p"], items["training"]]
+        if dims is not None:
+            return emitter.call_python(_dropped, [*given, inplace, Static(dims), Static(fn.__name__)], {})
+        return _operator(emitter, "feature_dropout_" if inplace.value else "feature_dropout", *given)
 
     handles(fn)(handler)
 
 
-for _fn in (F.dropout2d, F.dropout3d):
-    _channels(_fn)
+def _dropped(input, p: float, training: bool, inplace: bool, dims: int, name: str):
+    if name == "dropout1d" and input.dim() != 2 and input.dim() != 3:
+        raise RuntimeError(f"dropout1d: expected 2 or 3 dims, got shape {input.shape}")
+    if input.dim() == dims - 1:
+        return F.dropout2d(input.unsqueeze(0), p, training, inplace).squeeze(0)
+    return F.dropout2d(input, p, training, inplace)
+
+
+for _fn, _dims in ((F.dropout1d, 3), (F.dropout2d, None), (F.dropout3d, 5)):
+    _channels(_fn, _dims)

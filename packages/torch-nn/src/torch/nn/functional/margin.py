@@ -7,6 +7,7 @@ from torch._seams import in_float32
 
 from ._reduction import _codes, reduce_loss
 from ._reduction import code as _code
+from .distance import pairwise_distance
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -204,8 +205,6 @@ def triplet_margin_loss(
     >>> torch.nn.functional.triplet_margin_loss(a, p, n)
     tensor(0.5000)
     """
-    from .distance import pairwise_distance
-
     reduction = _code(size_average, reduce, reduction)
     if margin <= 0:
         raise ValueError(f"triplet_margin_loss: margin must be greater than 0, got {margin}")
@@ -215,10 +214,10 @@ def triplet_margin_loss(
             f"{tuple(anchor.shape)}, {tuple(positive.shape)}, {tuple(negative.shape)}"
         )
 
-    def distance(x, y):
-        return pairwise_distance(x, y, p, eps)
-
-    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+    near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = torch.minimum(far, pairwise_distance(positive, negative, p, eps))
+    return _hinge(near, far, margin, reduction)
 
 
 def triplet_margin_with_distance_loss(
@@ -232,8 +231,6 @@ def triplet_margin_with_distance_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """:func:`triplet_margin_loss` with a distance of your own (the Euclidean one by default)."""
-    from .distance import pairwise_distance
-
     if margin <= 0:
         raise ValueError(f"triplet_margin_with_distance_loss: margin must be greater than 0, got {margin}")
     if not anchor.dim() == positive.dim() == negative.dim():
@@ -241,11 +238,12 @@ def triplet_margin_with_distance_loss(
             "triplet_margin_with_distance_loss: anchor, positive and negative must have the same number of dims, got "
             f"{tuple(anchor.shape)}, {tuple(positive.shape)}, {tuple(negative.shape)}"
         )
-    return _triplet(anchor, positive, negative, distance_function or pairwise_distance, margin, swap, _codes[reduction])
-
-
-def _triplet(anchor, positive, negative, distance, margin, swap, reduction):
+    distance = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = torch.minimum(far, distance(positive, negative))
+    return _hinge(near, far, margin, _codes[reduction])
+
+
+def _hinge(near, far, margin: float, reduction):
     return reduce_loss((margin + near - far).clamp(min=0), reduction)
