@@ -193,6 +193,7 @@ MODULES = (
     "library",
     "linalg",
     "masked",
+    "monitor",
     "memory",
     "mps",
     "mtia",
