@@ -1,6 +1,8 @@
 // Moving and converting elements for the iteration engine (staging.h).
 #include "iterate/staging.h"
 
+#include <algorithm>
+
 #include "kernels/loop.h"
 
 namespace torch::TORCH_ISA {
@@ -108,21 +110,24 @@ TORCH_VEC_INLINE void transpose_tile(char* dst, int64_t dst_stride, const char* 
   for (int i = 0; i < N; ++i) std::memcpy(dst + i * dst_stride, &from[i], sizeof(Raw));
 }
 
+// What is left of rows or columns is done once more with some of those before it.
 template <class T, int N>
 void transpose(char* dst, int64_t dst_stride, const char* src, int64_t src_stride, int64_t rows, int64_t columns) {
   constexpr int64_t size = sizeof(T);
-  int64_t c = 0;
   if constexpr (N > 1) {
-    for (; c + N <= columns; c += N) {
-      int64_t r = 0;
-      for (; r + N <= rows; r += N)
-        transpose_tile<T, N>(dst + r * dst_stride + c * size, dst_stride, src + c * src_stride + r * size, src_stride);
-      for (; r < rows; ++r)
-        for (int64_t k = c; k < c + N; ++k)
-          std::memcpy(dst + r * dst_stride + k * size, src + k * src_stride + r * size, size);
+    if (rows >= N && columns >= N) {
+      for (int64_t c = 0; c < columns; c += N) {
+        const int64_t k = std::min(c, columns - N);
+        for (int64_t i = 0; i < rows; i += N) {
+          const int64_t r = std::min(i, rows - N);
+          transpose_tile<T, N>(dst + r * dst_stride + k * size, dst_stride, src + k * src_stride + r * size,
+                               src_stride);
+        }
+      }
+      return;
     }
   }
-  for (; c < columns; ++c)
+  for (int64_t c = 0; c < columns; ++c)
     for (int64_t r = 0; r < rows; ++r)
       std::memcpy(dst + r * dst_stride + c * size, src + c * src_stride + r * size, size);
 }

@@ -1,9 +1,10 @@
 // Copies between layouts and dtypes, and what an operation may do when its operands share memory.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "iterate/iterate.h"
-#include "iterate/staging.h"
+#include "iterate/plan.h"
 #include "storage/move_row.h"
 
 namespace torch {
@@ -15,6 +16,12 @@ void move_block(char* const* data, int64_t n, const void*) {
   if (data[0] != data[1]) move_row(data[0], data[1], size_t(n * Size));
 }
 constexpr Loop kMove[] = {&move_block<1>, &move_block<2>, &move_block<4>, &move_block<8>, &move_block<16>};
+
+}  // namespace
+
+bool iteration::only_moves(Loop loop) noexcept { return std::find(kMove, std::end(kMove), loop) != std::end(kMove); }
+
+namespace {
 
 // Every element has an address of its own and there are no gaps between them.
 bool is_dense(const Tensor& t) {

@@ -39,4 +39,7 @@ struct Plan {
 // Calls the kernel's loop over all elements, cut among threads.
 void run(const Plan& plan);
 
+// Whether a loop leaves elements as they are (copy.cpp).
+bool only_moves(Loop loop) noexcept;
+
 }  // namespace torch::iteration

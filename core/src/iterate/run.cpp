@@ -141,6 +141,15 @@ void run_panel(const Plan& plan, int64_t group) {
     for (int k = 0; k < plan.count; ++k) start[k] += rest % plan.size[d] * plan.stride[k][d];
     rest /= plan.size[d];
   }
+  // Short rows that only change places go straight there: 512 x 512 weights of 3 x 3 from channels last to rows 3.6 ms
+  // by panels, 1.0 so (AMD EPYC, Zen 4). Long ones would meet in one set of the first cache.
+  constexpr int64_t kShort = 32;
+  if (plan.size[0] <= kShort && plan.op[0].mode == Mode::Direct && plan.op[plan.count - 1].mode == Mode::Panel &&
+      only_moves(plan.kernel->loop)) {
+    staging().transpose[size_class(item_size(plan.op[0].type))](start[0], plan.stride[0][1], start[1],
+                                                                plan.stride[1][0], rows, plan.size[0]);
+    return;
+  }
   int64_t widest = 4;
   for (int k = 0; k < plan.count; ++k)
     if (plan.op[k].mode == Mode::Panel)
