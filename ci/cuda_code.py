@@ -53,6 +53,7 @@ PRODUCTS = [
 #: Floating-point operations of a warp: by an instruction of its lanes, and by one on tensor cores (16 by 8 by 16).
 FLOPS = {"FFMA": 64, "DFMA": 64, "HMMA": 4096}
 MOST_REGISTERS = 40
+MOST_SPILLED = 80  # bytes, of kernels that are not listed
 LEAST_SHARE = 0.85
 PTX = "compute_80"
 #: What nvcc is given beside the architecture; as CMakeLists.txt of the package has it.
@@ -226,6 +227,11 @@ def main() -> None:
         for kernel in matching:
             shown.append(kernel)
             wrong += [f"{file}: {kernel.name}: {text}" for text in complaints(kernel, packets)]
+    wrong += [
+        f"{k.file}: {k.name}: {k.spilled} bytes of registers spilled, at most {MOST_SPILLED} are allowed"
+        for k in kernels
+        if k.spilled > MOST_SPILLED
+    ]
     multiplying = []
     for file, pattern, most in PRODUCTS:
         if file not in files:
