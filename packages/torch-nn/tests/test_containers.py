@@ -101,7 +101,8 @@ def test_parameter_list():
     weights[0] = torch.zeros(9)
     assert weights.pop(1).shape == (3,)
     assert list(weights.state_dict()) == ["0", "1", "2"]
-    assert "Parameter containing: [torch.float32 of size 9]" in repr(weights)
+    assert repr(weights[:1]) == "ParameterList(  (0): Parameter containing: [torch.float32 of size 9])"  # recorded
+    assert repr(weights).splitlines()[1] == "    (0): Parameter containing: [torch.float32 of size 9]"
 
 
 def test_parameter_dict():

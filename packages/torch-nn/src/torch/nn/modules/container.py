@@ -324,11 +324,12 @@ def _as_parameter(value):
     return Parameter(value) if isinstance(value, torch.Tensor) and not isinstance(value, Parameter) else value
 
 
-def _describe(key, value, width=0):
+def _describe(key, value, named=False):
     if isinstance(value, torch.Tensor):
         kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
         size = "x".join(str(n) for n in value.shape)
-        return f"  ({key}): {kind} containing: [{value.dtype} of size {size}{_where(value)}]"
+        elements = value.type() if named else value.dtype
+        return f"  ({key}): {kind} containing: [{elements} of size {size}{_where(value)}]"
     return f"  ({key}): Object of type: {type(value).__name__}"
 
 
@@ -374,7 +375,7 @@ class ParameterList(Module):
         """Add one value at the end. Returns self.
 
         >>> torch.nn.ParameterList().append(torch.ones(2))
-        ParameterList((0): Parameter containing: [torch.float32 of size 2])
+        ParameterList(  (0): Parameter containing: [torch.float32 of size 2])
         """
         self._size += 1
         self[self._size - 1] = value
@@ -403,7 +404,7 @@ class ParameterList(Module):
         return value
 
     def extra_repr(self) -> str:
-        return "\n".join(_describe(i, value)[2:] for i, value in enumerate(self))
+        return "\n".join(_describe(i, value) for i, value in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList is a container of parameters and cannot be called")
@@ -531,7 +532,7 @@ class ParameterDict(Module):
             self[key] = value
 
     def extra_repr(self) -> str:
-        return "\n".join(_describe(key, value)[2:] for key, value in self.items())
+        return "\n".join(_describe(key, value, named=True) for key, value in self.items())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterDict is a container of parameters and cannot be called")
