@@ -61,3 +61,23 @@ def test_arguments_of_scripts():
         torch.onnx.export(script, (), kwargs={"x": torch.ones(1, 3)})
     with pytest.raises(NotImplementedError, match="by dynamic_axes"):
         torch.onnx.export(script, (torch.ones(1, 3),), dynamic_shapes=({},))
+
+
+@pytest.mark.parametrize(
+    "resize",
+    [
+        lambda x: torch.nn.functional.interpolate(x, scale_factor=2),
+        lambda x: torch.nn.functional.interpolate(x, size=(5, 3), mode="nearest-exact"),
+        lambda x: torch.nn.functional.interpolate(x, scale_factor=0.5, mode="area"),
+        lambda x: torch.nn.functional.interpolate(x[..., :2], size=(x.shape[2] * 2, x.shape[3])),
+    ],
+)
+def test_traces_that_resize_images_are_written_for_the_sizes_of_the_example(resize):
+    class Resize(torch.nn.Module):
+        def forward(self, x):
+            return resize(x) + 1
+
+    x = torch.rand(1, 2, 6, 4)
+    proto = torch.onnx.export(torch.jit.trace(Resize(), x), (x,)).model_proto
+    (found,) = run(proto, x)
+    numpy.testing.assert_allclose(found, Resize()(x).numpy(), rtol=1e-5, atol=1e-5)

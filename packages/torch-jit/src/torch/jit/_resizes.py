@@ -13,7 +13,16 @@ from . import _ir as ir
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["resizing_in"]
+__all__ = ["PLAIN", "resizing_in"]
+
+#: what the programs of this file compute, by their names, as Python has it
+PLAIN: dict[str, Callable[..., Tensor]] = {}
+
+
+def _compiled(function: Callable[..., Tensor]) -> Any:
+    made = torch.jit.script(function)
+    PLAIN[made.qualified_name] = function
+    return made
 
 
 @functools.cache
@@ -25,18 +34,18 @@ def _program(resize: Any, given: Any, is_size: bool, mode: str, corners: bool | 
         def resized(input: Tensor):
             return resize(input, size, scale, mode, corners, None, False)
 
-        return torch.jit.script(resized)
+        return _compiled(resized)
     if is_size:
 
         def resized_to(input: Tensor, sizes: list[Tensor]):
             return resize(input, [int(each) for each in sizes], None, mode, corners, None, False)
 
-        return torch.jit.script(resized_to)
+        return _compiled(resized_to)
 
     def resized_by(input: Tensor, scales: list[Tensor]):
         return resize(input, None, [float(each) for each in scales], mode, corners, None, False)
 
-    return torch.jit.script(resized_by)
+    return _compiled(resized_by)
 
 
 def resizing_in(own: Callable[..., Tensor], tracer_of: Callable[[], Any], sizes_of: Callable[..., Any]) -> Any:

@@ -7,7 +7,9 @@ change, and within loops.
 
 from __future__ import annotations
 
+import math
 import operator
+import sys
 from typing import Any
 
 import torch
@@ -29,7 +31,7 @@ _ARITHMETIC = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "lt": operator.lt, "gt": operator.gt,
     "le": operator.le, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne, "__not__": operator.not_, "neg": operator.neg,
     "__and__": operator.and_, "__or__": operator.or_, "__is__": operator.is_, "__isnot__": operator.is_not,
-    "div": operator.truediv, "truediv": operator.truediv, "remainder": operator.mod, "len": len, "min": min, "max": max,
+    "div": operator.truediv, "truediv": operator.truediv, "remainder": operator.mod, "len": len, "min": min, "max": max, "floor": math.floor, "ceil": math.ceil,
     "dim": lambda x: x.dim(), "Float": float, "Int": int,
 }  # fmt: skip
 _COMPARISONS = ("lt", "gt", "le", "ge", "eq", "ne")
@@ -85,7 +87,10 @@ class Walk:
 
     def method(self, owner: Any, graph: Any, arguments: list[Known], steps: list[Step]) -> list[Known]:
         """What a graph gives for arguments."""
-        env = dict(zip([v.debugName() for v in graph.inputs()], [Known(owner), *arguments], strict=True))
+        return self.function(graph, [Known(owner), *arguments], steps)
+
+    def function(self, graph: Any, arguments: list[Known], steps: list[Step]) -> list[Known]:
+        env = dict(zip([v.debugName() for v in graph.inputs()], arguments, strict=True))
         for node in graph.nodes():
             self._node(node, env, steps)
         return [env[v.debugName()] for v in graph.outputs()]
@@ -95,7 +100,9 @@ class Walk:
         outputs = [v.debugName() for v in node.outputs()]
         short = kind.partition("::")[2]
         if kind == "prim::Constant":
-            found = [Known(node.output().toIValue())]
+            value = node.output().toIValue()
+            held = isinstance(value, torch.Tensor) and value.dim() > 0
+            found = [self.hold(None, f"constant_{len(self._held)}", value) if held else Known(value)]
         elif kind == "prim::GetAttr":
             owner, name = inputs[0].concrete, node.s("name")
             value = getattr(owner, name)
@@ -104,6 +111,18 @@ class Walk:
             owner, name = inputs[0].concrete, node.s("name")
             graph = owner.graph if name == "forward" else getattr(owner, name).graph
             found = self.method(owner, graph, inputs[1:], steps)
+        elif kind == "prim::CallFunction":
+            called = inputs[0].concrete
+            resizes = sys.modules.get("torch.jit._resizes")  # which traces load
+            plain = resizes.PLAIN.get(called.qualified_name) if resizes else None
+            if plain is None:
+                found = self.function(called.graph, inputs[1:], steps)
+            else:
+                found = self._composed(node, plain, inputs[1:], steps)
+        elif kind == "prim::PythonOp" and node.hasAttribute("operator"):
+            found = self._composed(node, node.ival("pyobj"), inputs, steps)
+        elif kind == "prim::NumToTensor":
+            found = [Known(torch.tensor(inputs[0].concrete), inputs[0].value)]
         elif kind in ("prim::ListConstruct", "prim::TupleConstruct"):
             found = [Known(inputs)]
         elif kind in ("prim::ListUnpack", "prim::TupleUnpack"):
@@ -122,6 +141,27 @@ class Walk:
             raise self._refuse(node, f"{kind} cannot be written")
         env.update(zip(outputs, found, strict=True))
 
+    def _composed(self, node, function, inputs, steps):
+        """A function of Python over operators: those that it calls for the example."""
+        if self._loose:
+            raise self._refuse(node, f"{function.__name__} cannot be written where sizes change, or in a block")
+        real = [_deep(i) for i in inputs]
+        at = [i for i, value in enumerate(real) if isinstance(value, torch.Tensor)]
+
+        ir = torch.jit._ir
+        graph = ir.Graph()
+        tracer = ir._native.Tracer(graph)
+        for i in at:
+            real[i] = real[i].detach().view_as(real[i])  # an input of its own, also where one is given twice
+            tracer.set_value(real[i], graph.addInput())
+        recording = ir._native.Recording(tracer)
+        try:
+            result = function(*real)
+        finally:
+            recording.end()
+        graph.registerOutput(tracer.value_of(result))
+        return self.function(graph, [inputs[i] for i in at], steps)
+
     def _refuse(self, node, text):
         return SymbolicValueError(f"{node.sourceRange()}: {text}")
 
@@ -137,8 +177,12 @@ class Walk:
                     node, "_to_copy", {"self": inputs[0], "dtype": Known(torch.bool)}, bool(inputs[0].concrete), steps
                 )
             ]
+        if name == "Int" and tensors and inputs[0].concrete.dtype == torch.int64 and inputs[0].concrete.dim() == 0:
+            return [Known(int(inputs[0].concrete), inputs[0].value if self._loose else None)]
         if name in ("Int", "Float") and tensors:
             raise self._refuse(node, f"aten::{name} of a tensor cannot be written")
+        if name == "slice" and isinstance(inputs[0].concrete, list):
+            return [Known(inputs[0].concrete[slice(*(i.concrete for i in inputs[1:]))])]
         if name == "__getitem__" and isinstance(inputs[0].concrete, list):
             return [inputs[0].concrete[inputs[1].concrete]]
         gives_tensor = [str(v.type()) for v in node.outputs()] == ["Tensor"]
