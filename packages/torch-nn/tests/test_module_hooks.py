@@ -209,3 +209,13 @@ def test_results_without_a_graph_run_no_hook_of_2018():
         module = Other(result)
         module.register_backward_hook(lambda *args: pytest.fail("no gradient came by"))
         assert module(X) is result
+
+
+def test_hooks_are_brought_into_another_order_in_their_dictionary():
+    order = []
+    module = nn.Identity()
+    module.register_forward_hook(lambda *args: order.append("first"))
+    second = module.register_forward_hook(lambda *args: order.append("second"))
+    module._forward_hooks.move_to_end(second.id, last=False)
+    module(torch.ones(1))
+    assert order == ["second", "first"]

@@ -7,6 +7,8 @@ moves (``_cast.py``), checkpoints (``_state.py``) and, here, attributes, the cal
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import torch
 
 from ..parameter import Buffer, Parameter
@@ -440,13 +442,13 @@ def _empty():
         "_buffers": {},
         "_modules": {},
         "_non_persistent_buffers_set": set(),
-        "_forward_pre_hooks": {},
+        "_forward_pre_hooks": OrderedDict(),
         "_forward_pre_hooks_with_kwargs": {},
-        "_forward_hooks": {},
+        "_forward_hooks": OrderedDict(),
         "_forward_hooks_with_kwargs": {},
         "_forward_hooks_always_called": {},
-        "_backward_pre_hooks": {},
-        "_backward_hooks": {},
+        "_backward_pre_hooks": OrderedDict(),
+        "_backward_hooks": OrderedDict(),
         "_is_full_backward_hook": None,
         "_state_dict_pre_hooks": {},
         "_state_dict_hooks": {},
