@@ -180,7 +180,7 @@ def _layer_standins():
     return {
         (base, "_run"): standing_in(base._run, current),
         (base, "_first_state"): _first_state,
-        (resizes, "_run"): resizing_in(resizes._run, current, _sizes),
+        (resizes, "_run"): resizing_in(resizes._run, current, _sizes, warn),
     }
 
 

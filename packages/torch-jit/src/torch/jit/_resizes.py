@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -48,12 +49,16 @@ def _program(resize: Any, given: Any, is_size: bool, mode: str, corners: bool | 
     return _compiled(resized_by)
 
 
-def resizing_in(own: Callable[..., Tensor], tracer_of: Callable[[], Any], sizes_of: Callable[..., Any]) -> Any:
+def resizing_in(
+    own: Callable[..., Tensor], tracer_of: Callable[[], Any], sizes_of: Callable[..., Any], warn: Callable[..., None]
+) -> Any:
     """What resizes while a trace is recorded: ``own`` for what the trace does not know, and in lower precision."""
     from torch import _seams
 
     def run(input: Tensor, size: Any, scale: Any, mode: str, corners: Any, again: Any, antialias: bool) -> Tensor:
         tracer = tracer_of() if ir._native._tracing() else None
+        if antialias and tracer is not None and tracer.has_value(input):
+            warn("Resizing an image with antialias, by tables for its size,", sys._getframe(2))
         if tracer is None or not tracer.has_value(input) or _seams.is_casting() or antialias:
             return own(input, size, scale, mode, corners, again, antialias)
         given = size if scale is None else scale

@@ -213,6 +213,7 @@ _fusion_strategy = [("STATIC", 2), ("DYNAMIC", 10)]
 def set_fusion_strategy(strategy) -> typing.Any:
     """Set how often fused code may be specialised, which changes nothing here; returns what was set before.
 
+    >>> import torch
     >>> before = torch.jit.set_fusion_strategy([("DYNAMIC", 2)])
     >>> torch.jit.set_fusion_strategy(before)
     [('DYNAMIC', 2)]
