@@ -116,4 +116,13 @@ inline bool do_arithmetic(const Cell& a, const Cell& b, Cell& out) {
   return on_others<what>(a, b, out);
 }
 
+// The same where the result is a bool, which needs no Cell.
+template <Arithmetic what>
+inline bool do_comparison(const Cell& a, const Cell& b, bool& out) {
+  Cell is;
+  if (!do_arithmetic<what>(a, b, is)) return false;
+  out = is.to_bool();
+  return true;
+}
+
 }  // namespace torch::program

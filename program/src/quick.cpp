@@ -241,9 +241,9 @@ void QuickCode::run(Cell* registers, const Step*& at) const {
 #undef EACH
 #define EACH(NAME)                                                                       \
   JumpUnless##NAME : {                                                                   \
-    Cell is;                                                                             \
-    if (TORCH_UNLIKELY(!do_arithmetic<Arithmetic::NAME>(GET(a), GET(b), is))) goto Call; \
-    w = is.to_bool() ? w + 2 : words + w->target;                                        \
+    bool is;                                                                             \
+    if (TORCH_UNLIKELY(!do_comparison<Arithmetic::NAME>(GET(a), GET(b), is))) goto Call; \
+    w = is ? w + 2 : words + w->target;                                                  \
     GO;                                                                                  \
   }
   COMPARISONS(EACH)

@@ -206,7 +206,7 @@ PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssi
         void* f = row->functions[dispatch_key];
         Tensor r;
         {
-          const bool big = ((static_cast<const Tensor&>(tensors)->numel >= kReleaseNumel) | ...);
+          const bool big = ((static_cast<const Tensor&>(tensors)->numel >= kReleaseNumel) || ...);
           ReleaseGil gil(!runs_alone(*row, impl_of(x), big) && big);
           if (TORCH_LIKELY(f))
             r = reinterpret_cast<Fn>(f)(tensors...);

@@ -75,7 +75,7 @@ def test_a_mesh_has_a_group_along_each_dim(ranks):
     def work(rank):
         mesh = dist.init_device_mesh("cpu", (2, 2), mesh_dim_names=("row", "column"))
         assert (mesh.shape, mesh.ndim, mesh.size(), mesh.size(0)) == ((2, 2), 2, 4, 2)
-        assert mesh.get_coordinate() == [rank // 2, rank % 2]
+        assert mesh.get_coordinate() == (rank // 2, rank % 2)
         assert dist.get_process_group_ranks(mesh.get_group("column")) == [rank // 2 * 2, rank // 2 * 2 + 1]
         assert dist.get_process_group_ranks(mesh.get_group("row")) == [rank % 2, rank % 2 + 2]
         x = torch.tensor([float(rank)])

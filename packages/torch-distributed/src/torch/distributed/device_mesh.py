@@ -56,7 +56,7 @@ class DeviceMesh:
             raise RuntimeError(f"DeviceMesh: {self.mesh.dim()} dims need as many different names, got {mesh_dim_names}")
         self.mesh_dim_names = None if mesh_dim_names is None else tuple(mesh_dim_names)
         place = (self.mesh == default.rank()).nonzero()
-        self._coordinate = place[0].tolist() if len(place) else None
+        self._coordinate = tuple(place[0].tolist()) if len(place) else None
         self._groups = [self._along(dim) for dim in range(self.mesh.dim())]
         self._parent, self._dims = None, list(range(self.mesh.dim()))
         self._flat: dict = {}
@@ -132,7 +132,7 @@ class DeviceMesh:
         part.device_type = self.device_type
         part.mesh = self.mesh[index].permute([kept.index(d) for d in dims])
         part.mesh_dim_names = tuple(self.mesh_dim_names[d] for d in dims)
-        part._coordinate = [self._coordinate[d] for d in dims]
+        part._coordinate = tuple(self._coordinate[d] for d in dims)
         part._groups = [self._groups[d] for d in dims]
         part._parent, part._dims, part._flat = self, dims, {}
         _known.setdefault(part._name(), part)
@@ -195,7 +195,7 @@ class DeviceMesh:
             raise ValueError(
                 f"DeviceMesh.from_group: rank {world.get_rank()} is {len(coordinate)} times in {mesh.tolist()}"
             )
-        coordinate = coordinate[0].tolist()
+        coordinate = tuple(coordinate[0].tolist())
         for dim, ranks in enumerate(own):
             at = tuple(slice(None) if i == dim else c for i, c in enumerate(coordinate))
             if mesh[at].tolist() != ranks:

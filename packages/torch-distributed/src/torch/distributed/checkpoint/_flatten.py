@@ -5,28 +5,29 @@ import torch
 __all__ = ["flatten", "put"]
 
 
-def _has_tensor(value) -> bool:
-    if isinstance(value, torch.Tensor):
+def _has_more(value) -> bool:
+    """Whether a tensor or a dictionary is in it."""
+    if isinstance(value, (torch.Tensor, dict)):
         return True
-    if isinstance(value, dict):
-        return any(map(_has_tensor, value.values()))
-    return isinstance(value, (list, tuple)) and any(map(_has_tensor, value))
+    return isinstance(value, (list, tuple)) and any(map(_has_more, value))
 
 
 def flatten(tree) -> tuple:
     """The leaves by name, and the path to each by name.
 
-    Lists are gone into where a tensor is in them.
+    Lists are gone into where a tensor or a dictionary is in them, as PyTorch does.
 
     >>> flatten({"a": {"b": 1, 2: [3]}, "e": {}})
     ({'a.b': 1, 'a.2': [3], 'e': {}}, {'a.b': ('a', 'b'), 'a.2': ('a', 2), 'e': ('e',)})
+    >>> flatten({"groups": [{"lr": 0.1, "params": ["w", "b"]}]})[0]
+    {'groups.0.lr': 0.1, 'groups.0.params': ['w', 'b']}
     """
     leaves, paths = {}, {}
 
     def go(value, path):
         if isinstance(value, dict) and value and all(isinstance(key, (str, int)) for key in value):
             children = value.items()
-        elif isinstance(value, list) and _has_tensor(value):
+        elif isinstance(value, list) and _has_more(value):
             children = enumerate(value)
         else:
             name = ".".join(map(str, path))
