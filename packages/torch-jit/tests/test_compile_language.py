@@ -329,3 +329,14 @@ def test_objects_that_equal_themselves_alone_may_be_in_sets():
     compiled = torch.compile(through, fullgraph=True)
     for _ in range(3):
         assert torch.equal(compiled(torch.tensor([-1.0, 2.0])), torch.relu(torch.tensor([-1.0, 2.0])).tanh())
+
+
+def test_whether_a_trace_runs_is_asked_in_a_whole_program():
+    torch.jit.trace(lambda x: x + 1, torch.ones(1))
+
+    def asked(x):
+        return x * 2 if torch.jit.is_tracing() else x + 1
+
+    compiled = torch.compile(asked, fullgraph=True)
+    for _ in range(3):
+        assert torch.equal(compiled(torch.ones(2)), asked(torch.ones(2)))

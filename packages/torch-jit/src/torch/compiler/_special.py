@@ -202,6 +202,7 @@ def _constant(own):
         return found
 
     table.__wrapped__ = table
+    table._dynamo_marked_constant = True  # not to be looked into
     return table
 
 

@@ -44,6 +44,9 @@ def is_tracing():
     return current() is not None and ir._native._tracing()
 
 
+is_tracing._dynamo_marked_constant = True  # a program that is captured is no trace
+
+
 class Tracer(ir._native.Tracer):
     """A tracer that knows the lines of its calls, and what is read of tensors."""
 
