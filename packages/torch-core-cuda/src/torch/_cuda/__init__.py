@@ -40,12 +40,19 @@ def _load():
 
 _native = _load()
 _native.start()
-if _native.device_count() > 0:
+
+
+def _set_up() -> None:
+    """What a device needs: NVIDIA's libraries, and the allocator as the environment asks for it."""
     from . import settings
     from .nvidia import offer
 
     offer(_native)
     settings.from_environment()
+
+
+if _native.device_count() > 0:
+    _set_up()
 if "torch._operators.predicates" in sys.modules:
     _native.set_deterministic(sys.modules["torch._operators.predicates"]._deterministic)
 
@@ -71,7 +78,7 @@ def take_over(module) -> None:
     """Put what works on a device in the place of the faces of ``torch.cuda``."""
     if not is_available():
         return
-    from . import cudart, devices, graphed, graphs, memory, nvml, nvrtc, pools, random, streams
+    from . import cudart, devices, graphed, graphs, memory, nvml, nvrtc, pools, random, settings, streams
 
     faces = {graphed: "graphs", pools: "memory"}
     for part in (devices, streams, memory, pools, random, graphs, graphed, nvml, nvrtc, cudart):
