@@ -6,8 +6,6 @@ import os
 import re
 import warnings
 
-from . import _native
-
 __all__ = ["set_allocator_settings"]
 
 _MB = 1 << 20
@@ -28,6 +26,8 @@ def set_allocator_settings(settings: str) -> None:
     >>> set_allocator_settings("max_split_size_mb:200,roundup_power2_divisions:4")
     >>> set_allocator_settings("")
     """
+    from . import _native  # which this module is loaded for
+
     largest, threshold, divisions, fraction = 0, 0.0, [], None
     for name, value in re.findall(r"\s*([^:,\s]*)\s*:?\s*(\[[^\]]*\]|[^,]*)", settings):
         if not name:
@@ -42,7 +42,7 @@ def set_allocator_settings(settings: str) -> None:
             divisions = _divisions(name, value)
         elif name == "backend" and value.strip() != "native":
             raise NotImplementedError(
-                f"allocator settings: torch-core-cuda has the backend 'native' alone, got {value!r}"
+                f"allocator settings: torch-core-cuda has only the backend 'native', got {value!r}"
             )
         elif name in _WITHOUT_EFFECT:
             if value.strip() != "False":
