@@ -156,7 +156,7 @@ def test_idle_segments_are_given_back_above_a_threshold(settings):
         ("garbage_collection_threshold:1.5", ValueError, "must be a number between 0 and 1, got '1.5'"),
         ("roundup_power2_divisions:3", ValueError, "must be powers of 2, got '3'"),
         ("largest:1", ValueError, "there is no 'largest'"),
-        ("backend:cudaMallocAsync", NotImplementedError, "has the backend 'native' alone, got 'cudaMallocAsync'"),
+        ("backend:cudaMallocAsync", NotImplementedError, "has only the backend 'native', got 'cudaMallocAsync'"),
     ],
 )
 def test_settings_that_are_none_are_named(settings, text, error, match):
