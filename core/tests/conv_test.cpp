@@ -171,6 +171,9 @@ void many_positions() {
   both(square(3, 8, 12, 3, 2, 1, 40));
   both(square(2, 33, 17, 3, 1, 2, 25));
   both(square(5, 48, 40, 3, 1, 1, 31));
+  both(square(19, 17, 23, 3, 1, 1, 13));  // several images in a panel, the last group not whole
+  both(square(9, 16, 30, 3, 1, 2, 10));
+  both(shape(3, 20, 18, 1, {21, 2}, {3, 3}, {1, 1}, {1, 1}, {1, 1}));  // rows of one tile
   both(square(5, 2, 3, 5, 1, 0, 23));
 }
 void an_infinite_pixel_stays_where_it_is() {

@@ -5,6 +5,7 @@
 // As in conv_winograd.cpp a result that is not finite is reported, and the caller computes the whole in the plain way.
 #include <atomic>
 
+#include "kernels/conv_patch.h"
 #include "kernels/conv_sums.h"
 #include "kernels/conv_winograd.h"
 #include "ops/conv/workspace.h"
@@ -19,7 +20,6 @@ using S = Simd<float>;
 using V = S::V;
 
 constexpr int kLanes = kPanel<float>;
-constexpr int64_t kBandFloats = 96 * 1024;    // phase planes of one band of tile rows
 constexpr int64_t kBlockFloats = 128 * 1024;  // transformed patches and gradients held at a time
 constexpr int64_t kApart = kLanes;            // between frequencies: at a power of two they would share a cache set
 constexpr int64_t kSlices = 4;                // the images are summed in slices, whose number only the shape decides
@@ -32,110 +32,88 @@ class WinogradGradient {
         rows_(shape_.c),
         out_h_(int(shape_.out[1])),
         out_w_(int(shape_.out[2])),
-        tiles_x_((out_w_ + 1) / 2),
-        tiles_y_((out_h_ + 1) / 2),
+        tiles_(shape_.n, out_h_, out_w_),
         panels_((shape_.o + kLanes - 1) / kLanes),
         row_(panels_ * kLanes),
         size_(kFrequencies * shape_.c * row_),
-        slices_(shape_.n < kSlices ? shape_.n : kSlices) {
-    int64_t band = kBandFloats / (4 * shape_.c * (tiles_x_ + 1)) - 1;
-    band = band < 3 ? 3 : band > tiles_y_ ? tiles_y_ : band;
-    const int64_t bands = (tiles_y_ + band - 1) / band;
-    band_ = int((tiles_y_ + bands - 1) / bands);
-    const int padding = int(shape_.padding[1]);
-    split_ = {int(shape_.in[1]), int(shape_.in[2]), 2, 2, padding, padding, band_ + 1, tiles_x_ + 1};
+        tile_panels_((tiles_.count + kLanes - 1) / kLanes),
+        slices_(tile_panels_ < kSlices ? tile_panels_ : kSlices),
+        transform_patches_(tiles_, job.x, shape_.c, int(shape_.in[1]), int(shape_.in[2]), int(shape_.padding[1])) {
     block_ = kBlockFloats / (kFrequencies * kLanes * (shape_.c + row_));
     block_ = block_ < 1 ? 1 : block_;
   }
 
   bool run() const {
     float* sums = workspace_of<float>(Slot::Sums, slices_ * size_);
-    const double work = 4.0 * double(shape_.n) * tiles_x_ * tiles_y_ * double(shape_.c * shape_.o);
+    const double work = 4.0 * double(tiles_.count) * double(shape_.c * shape_.o);
     const int64_t tasks = tasks_for(work, slices_);
     parallel_run(tasks, [&](int64_t task) {
       for (int64_t k = part(slices_, task, tasks); k < part(slices_, task + 1, tasks); k++)
-        slice(part(shape_.n, k, slices_), part(shape_.n, k + 1, slices_), sums + k * size_);
+        slice(part(tile_panels_, k, slices_), part(tile_panels_, k + 1, slices_), sums + k * size_);
     });
     add_slices(sums, slices_, size_);
     return finish(sums);
   }
 
  private:
-  // Sums over the images [begin, end): result[frequency][input channel][output channel].
+  // Sums over the panels [begin, end) of tiles: result[frequency][input channel][output channel].
   void slice(int64_t begin, int64_t end, float* result) const {
-    const int64_t in_plane = shape_.in_plane(), channels = shape_.c;
-    float* planes = workspace_of<float>(Slot::Planes, channels * split_.channel() + 2 * kLanes);
-    float* turned = workspace_of<float>(Slot::Strip, panels_ * 2 * band_ * out_w_ * kLanes);
     float* patches = workspace_of<float>(Slot::Patches, kFrequencies * patch_stride(block_));
     float* gradients = workspace_of<float>(Slot::Tile, kFrequencies * gradient_stride(block_));
-    bool accumulate = false;
-    for (int64_t n = begin; n < end; n++)
-      for (int first = 0; first < tiles_y_; first += band_) {
-        const int height = tiles_y_ - first < band_ ? tiles_y_ - first : band_;
-        const int rows = out_h_ - 2 * first < 2 * height ? out_h_ - 2 * first : 2 * height;
-        split_planes(planes, job_.x + n * channels * in_plane, channels, split_, first);
-        std::memset(planes + channels * split_.channel(), 0, 2 * kLanes * sizeof(float));
-        turn(turned, n, 2 * first, int64_t(rows) * out_w_);
-        const int64_t positions = int64_t(height - 1) * split_.pitch + tiles_x_;
-        const int64_t count = (positions + kLanes - 1) / kLanes;
-        for (int64_t p = 0; p < count; p += block_, accumulate = true) {
-          const int64_t block = count - p < block_ ? count - p : block_;
-          transform_patches(planes, patches, p, block);
-          transform_gradients(turned, gradients, rows, p, block);
-          multiply(patches, gradients, block, result, accumulate);
-        }
-      }
-  }
-
-  // dy of an image from row y on: turned[panel][position][kLanes].
-  void turn(float* turned, int64_t n, int64_t y, int64_t positions) const {
-    const int64_t plane = shape_.out_plane();
-    for (int64_t o = 0; o < row_; o += S::kWidth) {
-      float* d = turned + o / kLanes * positions * kLanes + o % kLanes;
-      const int64_t left = shape_.o - o, count = left < 0 ? 0 : left < S::kWidth ? left : S::kWidth;
-      if (count)
-        transpose_strip(d, kLanes, job_.dy + (n * shape_.o + o) * plane + y * out_w_, plane, int(count), positions,
-                        S::kAll);
-      else
-        for (int64_t p = 0; p < positions; p++) S::store(d + p * kLanes, V{});
+    for (int64_t p = begin; p < end; p += block_) {
+      const int64_t count = end - p < block_ ? end - p : block_;
+      transform_patches_(patches, patch_stride(count), p, count);
+      transform_gradients(gradients, p, count);
+      multiply(patches, gradients, count, result, p > begin);
     }
   }
 
-  // patches[frequency][panel][channel][kLanes]
-  void transform_patches(const float* planes, float* patches, int64_t p, int64_t count) const {
-    const int64_t stride = patch_stride(count);
-    for (int64_t j = 0; j < count; j++)
-      for (int64_t c = 0; c < shape_.c; c++)
-        for (int half = 0; half < kLanes; half += S::kWidth) {
-          V d[kFrequencies];
-          load_patches<S>(planes + c * split_.channel() + (p + j) * kLanes + half, split_, d);
-          input_transform(d);
-          float* to = patches + (j * shape_.c + c) * kLanes + half;
-          for (int f = 0; f < kFrequencies; f++) S::store(to + f * stride, d[f]);
-        }
-  }
-
-  // gradients[frequency][panel of outputs][tile][kLanes]; tiles beyond the end of a row or the band count nothing.
-  void transform_gradients(const float* turned, float* gradients, int rows, int64_t p, int64_t count) const {
-    const int64_t tiles = count * kLanes, stride = gradient_stride(count), positions = int64_t(rows) * out_w_;
-    for (int64_t o = 0; o < panels_; o++)
-      for (int64_t t = 0; t < tiles; t++) {
-        const int y = 2 * int((p * kLanes + t) / split_.pitch), x = 2 * int((p * kLanes + t) % split_.pitch);
-        const float* s = turned + (o * positions + int64_t(y) * out_w_ + x) * kLanes;
-        float* to = gradients + (o * tiles + t) * kLanes;
-        const bool right = x + 1 < out_w_, below = y + 1 < rows;
-        for (int half = 0; half < kLanes; half += S::kWidth) {
-          V dy[2][2]{}, m[kFrequencies];
-          if (y < rows && x < out_w_) {
+  // gradients[frequency][panel of outputs][tile][kLanes]; what lies beyond the last tile counts nothing.
+  void transform_gradients(float* gradients, int64_t p, int64_t count) const {
+    const int64_t begin = p * kLanes, end = begin + count * kLanes, plane = shape_.out_plane();
+    const int64_t tiles = count * kLanes, stride = gradient_stride(count);
+    float* turned = workspace_of<float>(Slot::Strip, 2 * out_w_ * kLanes);
+    for (int64_t o = 0; o < panels_; o++) {
+      float* to = gradients + o * tiles * kLanes;
+      for_runs(tiles_, begin, end, [&](const TileRun& run) {
+        // Two rows of dy, or what the run needs of them: turned[row][column][kLanes].
+        const int y = 2 * run.y, x = 2 * run.x, rows = y + 1 < out_h_ ? 2 : 1;
+        const int columns = out_w_ - x < 2 * run.length ? out_w_ - x : 2 * run.length;
+        const float* from = job_.dy + (run.image * shape_.o + o * kLanes) * plane + int64_t(y) * out_w_ + x;
+        const bool whole = columns == out_w_;  // then the rows follow each other
+        for (int row = 0; row < rows; row += whole ? 2 : 1)
+          turn(turned + int64_t(row) * out_w_ * kLanes, from + int64_t(row) * out_w_, shape_.o - o * kLanes,
+               whole ? rows * columns : columns);
+        for (int t = 0; t < run.length; t++) {
+          const float* s = turned + 2 * t * kLanes;
+          float* d = to + (run.tile - begin + t) * kLanes;
+          const bool right = 2 * t + 1 < columns, below = rows == 2;
+          for (int half = 0; half < kLanes; half += S::kWidth) {
+            V dy[2][2]{}, m[kFrequencies];
             dy[0][0] = S::load(s + half);
             if (right) dy[0][1] = S::load(s + half + kLanes);
             if (below) dy[1][0] = S::load(s + half + int64_t(out_w_) * kLanes);
             if (right && below) dy[1][1] = S::load(s + half + int64_t(out_w_ + 1) * kLanes);
+            output_gradient_transform(dy, m);
+            for (int f = 0; f < kFrequencies; f++) S::store(d + half + f * stride, m[f]);
           }
-          output_gradient_transform(dy, m);
-          for (int f = 0; f < kFrequencies; f++) S::store(to + half + f * stride, m[f]);
         }
-      }
+      });
+      if (const int64_t missing = end - tiles_.count; missing > 0)
+        for (int f = 0; f < kFrequencies; f++)
+          std::memset(to + f * stride + (tiles - missing) * kLanes, 0, size_t(missing * kLanes) * sizeof(float));
+    }
+  }
+  // A row of up to kLanes output channels, which are a plane apart: turned[column][kLanes].
+  void turn(float* turned, const float* from, int64_t outputs, int64_t columns) const {
+    for (int half = 0; half < kLanes; half += S::kWidth) {
+      const int64_t left = outputs - half, count = left < 0 ? 0 : left < S::kWidth ? left : S::kWidth;
+      if (count)
+        transpose_strip(turned + half, kLanes, from + half * shape_.out_plane(), shape_.out_plane(), int(count),
+                        columns, S::kAll);
+      else
+        for (int64_t x = 0; x < columns; x++) S::store(turned + half + x * kLanes, V{});
+    }
   }
 
   void multiply(const float* patches, const float* gradients, int64_t count, float* result, bool accumulate) const {
@@ -184,10 +162,10 @@ class WinogradGradient {
   const WeightGradient<float>& job_;
   const ConvShape& shape_;
   const RowPanels rows_;
-  const int out_h_, out_w_, tiles_x_, tiles_y_;
-  const int64_t panels_, row_, size_, slices_;
-  PlaneSplit split_;
-  int band_;
+  const int out_h_, out_w_;
+  const Tiles tiles_;
+  const int64_t panels_, row_, size_, tile_panels_, slices_;
+  const PatchTransform transform_patches_;
   int64_t block_;
 };
 
