@@ -150,12 +150,17 @@ bool is_flat(const ConvShape& s) {
 constexpr int64_t kDots = 16;  // weights of an output that are few enough for sums of their own, each a dot product
 bool is_dilated(const ConvShape& s) { return s.dilation[1] != 1 || s.dilation[2] != 1; }
 
-// Winograd pays from 16 channels on both sides and ten rows of output; many channels need larger maps, because the
-// transformed weights outgrow the cache.
-bool use_winograd(const ConvShape& s, int64_t channels, int64_t rows, int64_t out_h, int64_t padding) {
+// Winograd pays from 16 channels on both sides, where the tiles are enough to pay for the transformed weights: counted
+// in pixels of the other way, for each pair of channels, a tile of 6 x 6 costs 9 of them and its weights 320 (measured
+// from 4 x 4 to 56 x 56 pixels, 32 to 512 channels, 1 to 32 images on Zen 4; the products by themselves are 64 / 9).
+// Transformed weights are 64 numbers a pair: at most 32 MB.
+bool use_winograd(const ConvShape& s, int64_t channels, int64_t rows, int64_t out_h, int64_t out_w, int64_t padding) {
+  constexpr int64_t kTile = 6, kTileCost = 9, kWeightsCost = 320, kMostPairs = 1 << 17;
+  const int64_t tiles = ((out_h + kTile - 1) / kTile) * ((out_w + kTile - 1) / kTile);
   return is_flat(s) && s.groups == 1 && !is_dilated(s) && s.kernel[1] == 3 && s.kernel[2] == 3 && s.stride[1] == 1 &&
          s.stride[2] == 1 && s.padding[1] == s.padding[2] && padding >= 0 && padding <= 2 && channels >= 16 &&
-         rows >= 16 && out_h >= 10 && (channels * rows <= 16384 || out_h >= 24);
+         rows >= 16 && s.n * (out_h * out_w - kTileCost * tiles) > kWeightsCost &&
+         (channels * rows <= kMostPairs || out_h >= 24);
 }
 
 // The direct kernel pays for patches that few rows use, that are large, or where little of a phase plane is padding.
@@ -239,7 +244,7 @@ void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* 
   const std::vector<Tap> taps = forward_taps(s);
   Phase phase{{s.n, int(s.out[0]), int(s.out[1]), int(s.out[2])}, taps.data(), int(taps.size()), 0, {1, 1, 1}, {}, 0};
   if constexpr (sizeof(T) == 4) {
-    if (use_winograd(s, s.c, s.o, s.out[1], s.padding[1]) &&
+    if (use_winograd(s, s.c, s.o, s.out[1], s.out[2], s.padding[1]) &&
         engine().winograd(
             {s.n, s.o, s.c, w, s.c * 9, 9, false, x, int(s.in[1]), int(s.in[2]), int(s.padding[1]), y, bias}))
       return;
@@ -274,7 +279,7 @@ void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bi
   if (s.o == 0 || s.out_plane() == 0) return fill_planes(dx, s.n, s.c, s.in_plane(), bias);
   if (is_one_pixel(s)) return spread_pixel(s, dy, w, bias, dx);
   if constexpr (sizeof(T) == 4)
-    if (use_winograd(s, s.o, s.c, s.in[1], 2 - s.padding[1]) &&
+    if (use_winograd(s, s.o, s.c, s.in[1], s.in[2], 2 - s.padding[1]) &&
         engine().winograd(
             {s.n, s.c, s.o, w, 9, s.c * 9, true, dy, int(s.out[1]), int(s.out[2]), 2 - int(s.padding[1]), dx, bias}))
       return;
@@ -316,7 +321,7 @@ void conv_backward_weights(const ConvShape& s, const T* x, const T* dy, T* dw) {
   const WeightGradient<T> job{&s, taps.data(), int(taps.size()), x, dy, dw};
   if constexpr (sizeof(T) == 4) {
     if (is_flat(s) && (s.groups > 1 ? group_out(s) <= 8 : s.c * s.taps() <= kDots)) return engine().dots(job);
-    if (use_winograd(s, s.c, s.o, s.out[1], s.padding[1]) && engine().winograd_weights(job)) return;
+    if (use_winograd(s, s.c, s.o, s.out[1], s.out[2], s.padding[1]) && engine().winograd_weights(job)) return;
     // Where dw is larger than what there is to transpose, conv_weights.cpp turns the patches instead of dy.
     const double positions = double(s.n * s.out_plane()), rows = double(s.c * s.taps()), outputs = double(s.o);
     const bool wide = positions * rows >= positions * outputs + 3 * rows * outputs;
