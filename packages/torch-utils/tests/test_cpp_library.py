@@ -88,13 +88,13 @@ def test_operators_are_under_their_namespace(ops):
     assert [p.item() for p in ops.parts([torch.tensor(1), torch.tensor(2)], [1, 0, 1])] == [2, 1, 2]
     assert ops.words("four", True, more=3) == 11 and ops.words("four") == 4
     assert ops.more.default(x).tolist() == [10.0, 10.0]
-    assert str(ops.scaled.default._schema) == "scaled(Tensor x, float by=2.0) -> Tensor"
+    assert str(ops.scaled.default._schema) == "cpp_lib::scaled(Tensor x, float by=2.0) -> Tensor"
 
 
 def test_operators_may_be_registered_in_the_manner_of_before(ops):
     before = torch.ops.cpp_lib_of_before
     assert before.doubled(torch.tensor([1.0, 2.0])).tolist() == [2, 4]
-    assert str(before.doubled.default._schema) == "doubled(Tensor x) -> Tensor"
+    assert str(before.doubled.default._schema) == "cpp_lib_of_before::doubled(Tensor x) -> Tensor"
 
 
 def test_places_in_braces_are_those_of_python(ops):
