@@ -257,7 +257,7 @@ void Tracer::drop_ints(const std::function<bool(const Note&)>& stays) {
 }
 
 // Lists of ints come in the memory that the parser filled. A call that was made of another has them elsewhere, and
-// other parameters: then the number alone tells.
+// other parameters: then only the number tells.
 void Tracer::find_ints(const Row& row, const torch::Value* arguments) {
   const std::less<const void*> before;
   for (Note& note : ints_) {

@@ -31,7 +31,7 @@ def test_strided_reversed_and_expanded_inputs_give_what_contiguous_ones_give(row
     assert same(row.call(*transposed), plain)
     gaps = [torch.stack([x, x], 2).reshape(4, 12)[:, ::2] for x in a]
     assert same(row.call(*gaps), plain)
-    if DEVICE == "cpu":  # NumPy alone has negative strides
+    if DEVICE == "cpu":  # only NumPy has negative strides
         backwards = [torch.from_dlpack(np.asarray(x)[::-1].copy()[::-1]) if x.dtype != torch.bfloat16 else x for x in a]
         assert same(row.call(*backwards), plain)
     expanded = [x[:1].expand(4, 6) for x in a]

@@ -308,7 +308,7 @@ def _is_simple(value):
 
 
 def _is_itself(value):
-    """Whether an object equals itself alone: what is found is then the same object in each call."""
+    """Whether an object equals only itself: what is found is then the same object in each call."""
     kind = type(value)
     return kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__
 
