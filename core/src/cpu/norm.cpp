@@ -4,24 +4,13 @@
 
 #include "cpu/norm_kernels.h"
 #include "kernels/channel.h"
-#include "kernels/vec.h"
+#include "kernels/lanes.h"
 #include "torch/core/pool.h"
 
 namespace torch::TORCH_ISA {
 
 namespace {
 
-template <class T>
-TORCH_VEC_INLINE Vec<T> get(const T* p, int count) {
-  return count == Vec<T>::kLanes ? load<T>(p) : load_partial<T>(p, count);
-}
-template <class T>
-TORCH_VEC_INLINE void put(T* p, Vec<T> v, int count) {
-  if (count == Vec<T>::kLanes)
-    store(p, v);
-  else
-    store_partial(p, v, count);
-}
 // f(at, lanes) over [0, n) in whole vectors and one rest.
 template <class T, class F>
 TORCH_VEC_INLINE void sweep(int64_t n, F f) {

@@ -2,27 +2,16 @@
 #include <algorithm>
 
 #include "cpu/recurrent_kernels.h"
+#include "kernels/lanes.h"
 #include "kernels/math.h"
-#include "kernels/vec.h"
 #include "torch/core/pool.h"
 
 namespace torch::TORCH_ISA {
 
 namespace {
 
-template <class T>
-TORCH_VEC_INLINE Vec<T> get(const T* p, int count) {
-  return count == Vec<T>::kLanes ? load<T>(p) : load_partial<T>(p, count);
-}
-template <class T>
-TORCH_VEC_INLINE void put(T* p, Vec<T> v, int count) {
-  if (count == Vec<T>::kLanes)
-    store(p, v);
-  else
-    store_partial(p, v, count);
-}
-
-// f(row, column, lanes) over all elements of the state. A task has a thousand of them or more, some ten microseconds.
+// f(row, column, lanes) over all elements of the state. A task has four thousand of them or more: of LSTM some ten
+// microseconds.
 template <class T, class F>
 void over_state(CellShape s, F f) {
   constexpr int lanes = Vec<T>::kLanes;

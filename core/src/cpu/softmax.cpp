@@ -5,8 +5,8 @@
 #include <limits>
 
 #include "cpu/softmax_kernels.h"
+#include "kernels/lanes.h"
 #include "kernels/math.h"
-#include "kernels/vec.h"
 #include "torch/core/pool.h"
 
 namespace torch::TORCH_ISA {
@@ -23,13 +23,6 @@ TORCH_VEC_INLINE void along(const T* x, int64_t n, T fill, F f) {
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) f(load<T>(x + i), i, lanes);
   if (i < n) f(load_partial<T>(x + i, int(n - i), fill), i, int(n - i));
-}
-template <class T>
-TORCH_VEC_INLINE void put(T* y, Vec<T> v, int count) {
-  if (count == Vec<T>::kLanes)
-    store(y, v);
-  else
-    store_partial(y, v, count);
 }
 
 template <class T>
@@ -77,10 +70,6 @@ void backward_row(const T* g, const T* y, T* out, int64_t n, bool log) {
 }
 
 // One vector of neighbouring columns, n rows `step` apart; `count` of its lanes are real.
-template <class T>
-TORCH_VEC_INLINE Vec<T> get(const T* p, int count) {
-  return count == Vec<T>::kLanes ? load<T>(p) : load_partial<T>(p, count);
-}
 template <class T>
 void forward_columns(const T* x, T* y, int64_t n, int64_t step, int count, SoftmaxKind kind) {
   Vec<T> high(kLowest<T>), sum(T(0));

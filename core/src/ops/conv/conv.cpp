@@ -150,17 +150,16 @@ bool is_flat(const ConvShape& s) {
 constexpr int64_t kDots = 16;  // weights of an output that are few enough for sums of their own, each a dot product
 bool is_dilated(const ConvShape& s) { return s.dilation[1] != 1 || s.dilation[2] != 1; }
 
-// Winograd pays from 16 channels on both sides, where the tiles are enough to pay for the transformed weights: counted
-// in pixels of the other way, for each pair of channels, a tile of 6 x 6 costs 9 of them and its weights 320 (measured
-// from 4 x 4 to 56 x 56 pixels, 32 to 512 channels, 1 to 32 images on Zen 4; the products by themselves are 64 / 9).
-// Transformed weights are 64 numbers a pair: at most 32 MB.
+// Winograd pays from 16 channels on both sides, where what its tiles save pays for the transformed weights: for each
+// pair of channels a tile of 2 x 2 outputs takes 16 products and its pixels 9 each otherwise, and the weights cost as
+// much as 2,800 products (54 ns of one thread, measured from 4 x 4 to 56 x 56 pixels, 32 to 512 channels, 1 to 32
+// images on Zen 4).
 bool use_winograd(const ConvShape& s, int64_t channels, int64_t rows, int64_t out_h, int64_t out_w, int64_t padding) {
-  constexpr int64_t kTile = 6, kTileCost = 9, kWeightsCost = 320, kMostPairs = 1 << 17;
+  constexpr int64_t kTile = 2, kOfTile = 16, kOfPixel = 9, kOfWeights = 2800;
   const int64_t tiles = ((out_h + kTile - 1) / kTile) * ((out_w + kTile - 1) / kTile);
   return is_flat(s) && s.groups == 1 && !is_dilated(s) && s.kernel[1] == 3 && s.kernel[2] == 3 && s.stride[1] == 1 &&
          s.stride[2] == 1 && s.padding[1] == s.padding[2] && padding >= 0 && padding <= 2 && channels >= 16 &&
-         rows >= 16 && s.n * (out_h * out_w - kTileCost * tiles) > kWeightsCost &&
-         (channels * rows <= kMostPairs || out_h >= 24);
+         rows >= 16 && s.n * (kOfPixel * out_h * out_w - kOfTile * tiles) > kOfWeights;
 }
 
 // The direct kernel pays for patches that few rows use, that are large, or where little of a phase plane is padding.
