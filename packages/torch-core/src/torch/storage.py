@@ -389,7 +389,7 @@ def _forward(name):
         return self if result is self._untyped else result
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = getattr(UntypedStorage, name).__doc__
+    method.__doc__ = getattr(UntypedStorage, name).__doc__ or ""  # none under python -OO
     shown = {"is_shared": "False", "is_pinned": "False", "share_memory_": ".is_shared()\nTrue", "get_device": "-1"}.get(
         name
     )
