@@ -430,6 +430,33 @@ except torch.multiprocessing.SharedMemoryError as e:
     assert done.returncode == 0 and "104857600 bytes do not fit behind" in done.stdout, done
 
 
+FEW_ADDRESSES = """
+import resource, torch, torch.multiprocessing as mp
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+def send(queue):
+    queue.put(torch.ones(1 << 20))
+queue = mp.get_context("fork").Queue()
+senders = [mp.get_context("fork").Process(target=send, args=(queue,)) for _ in range(6)]
+for sender in senders:
+    sender.start()
+received = [queue.get() for _ in senders]
+for sender in senders:
+    sender.join()
+print(int(sum(map(torch.sum, received))))
+try:
+    torch.ones(1 << 29, dtype=torch.uint8).share_memory_()
+except mp.SharedMemoryError as e:
+    print(e)
+"""
+
+
+def test_a_limit_on_addresses_leaves_room_for_the_segments_of_others():
+    done = subprocess.run([sys.executable, "-c", FEW_ADDRESSES], capture_output=True, text=True, timeout=50)
+    total, full = done.stdout.splitlines()
+    assert int(total) == 6 << 20, done.stderr
+    assert "536870912 bytes do not fit" in full and "the limit of 4096 MB of addresses (ulimit -v)" in full
+
+
 def test_files_of_killed_processes_are_removed_without_a_complaint():
     done = subprocess.run([sys.executable, "-c", CHILDREN_KILLED], capture_output=True, text=True, timeout=50)
     assert done.returncode == 0 and done.stderr == "", done.stderr

@@ -9,7 +9,10 @@ import secrets
 from .._arena import Arena, Block
 from . import files, reclaim
 from .state import Handle, Own, SharedMemoryError, lock, locked, state
-from .strategy import remedy
+from .strategy import address_space, remedy
+
+#: where addresses are few (ulimit -v), a segment takes this part of them: a process attaches those of its workers too
+SHARE = 16
 
 
 def own_arena() -> Own:
@@ -61,7 +64,8 @@ def _reserve() -> int:
     """Address space of a segment: room for all the memory that there is, since none of it is taken before it is used."""
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     wanted, longest_file = max(1 << 30, min(2 * pages, 1 << 40)), resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-    return min(wanted, longest_file if longest_file >= 0 else wanted) // 4096 * 4096
+    rooms = [wanted, longest_file, address_space() // SHARE]
+    return min(room for room in rooms if room >= 0) // 4096 * 4096
 
 
 def allocate(nbytes: int) -> Block:

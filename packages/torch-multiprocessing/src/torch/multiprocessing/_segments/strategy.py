@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 
 from . import reclaim
 from .state import locked, retire, state
@@ -48,10 +49,17 @@ def get_all_sharing_strategies() -> set[str]:
     return set(STRATEGIES)
 
 
+def address_space() -> int:
+    """The limit of addresses of this process (ulimit -v) in bytes, -1 for none."""
+    return resource.getrlimit(resource.RLIMIT_AS)[0]
+
+
 def remedy() -> str:
     """The sentence for who has no room."""
     others = [s for s in STRATEGIES if s != state.strategy]
     other = (
         f"; or choose the other strategy: torch.multiprocessing.set_sharing_strategy({others[0]!r})" if others else ""
     )
-    return f"In a container, run it with --ipc=host or a larger --shm-size{other}"
+    limit = address_space()
+    few = f"; or raise the limit of {limit >> 20} MB of addresses (ulimit -v)" if limit >= 0 else ""
+    return f"In a container, run it with --ipc=host or a larger --shm-size{few}{other}"
