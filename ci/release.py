@@ -3,6 +3,7 @@
     python ci/release.py torch-nn 0.1.1            # on a clean tree; commits and tags, pushes nothing
     python ci/release.py torch-nn 0.1.1 --dry-run  # prints the changelog entry
     python ci/release.py all                       # every package whose version is not tagged yet, as 0.1.0 of all of them
+    python ci/release.py minor 0.2.0               # versions and pins of all move to a new minor version; commit, then "all"
     python ci/release.py index                     # a package index of the wheelhouse; see ci/index.py
 
 Dependants are not rebuilt for a patch: their pins are compatible releases.
@@ -28,6 +29,8 @@ FINDERS = [
     "packages/torch-jit/CMakeLists.txt",
     "program/CMakeLists.txt",
 ]
+#: what tells users and their builds how to pin
+SAID = ["README.md", "docs/extensions.md", "packages/torch-core/src/torch_core/hatch.py"]
 KINDS = {"added": "Added", "changed": "Changed", "fixed": "Fixed", "perf": "Faster"}
 
 
@@ -119,6 +122,42 @@ def write_copies(chosen: dict[Package, str]) -> None:
     run(sys.executable, "ci/conda.py")
 
 
+def move(among: dict[str, Package], version: str, said: list[Path]) -> None:
+    """Set the version of every package, and each pin on one of ours there and in the texts that say some; a package without
+    a fragment gets one."""
+    pin = re.compile(rf"\b({'|'.join(sorted(among, key=len, reverse=True))})(\[[\w,-]+\])?( ?~= ?)[\d.]+")
+    for package in among.values():
+        file = package.folder / "pyproject.toml"
+        wanted = package.version.replace(own(package.version), version)
+        replace(file, rf'^version = "{re.escape(package.version)}"$', f'version = "{wanted}"')
+        file.write_text(pin.sub(rf"\1\2\g<3>{version}", file.read_text()))
+        changes = package.folder / "changes"
+        changes.mkdir(exist_ok=True)
+        if not any(changes.glob("*.md")):
+            what = "Pins the parts" if package.name == "torch" else "Goes with torch-core"
+            (changes / "minor.changed.md").write_text(f"{what} of {version.rpartition('.')[0]}.\n")
+    for file in said:
+        file.write_text(pin.sub(rf"\1\2\g<3>{version}", file.read_text()))
+
+
+def make_minor(version: str) -> None:
+    among = packages.read()
+    newest = max((own(package.version) for package in among.values()), key=numbers)
+    if not re.fullmatch(r"\d+\.\d+\.0", version) or numbers(version) <= numbers(newest):
+        sys.exit(f"release: a new minor version ends in .0 and lies above {newest}, so {version!r} is none")
+    move(among, version, [ROOT / file for file in SAID])
+    print(f"versions and pins are {version}: look at `git diff` and changes/, commit, then `python ci/release.py all`")
+
+
+def numbers(version: str) -> list[int]:
+    """A version as numbers, which compare.
+
+    >>> numbers("0.10.0") > numbers("0.9.1")
+    True
+    """
+    return [int(number) for number in version.split(".")]
+
+
 def subject(chosen: dict[Package, str]) -> str:
     """What the commit of a release is called.
 
@@ -169,6 +208,9 @@ def make_index(arguments: list[str]) -> None:
 def main() -> None:
     if sys.argv[1:2] == ["index"]:
         make_index(sys.argv[2:])
+        return
+    if sys.argv[1:2] == ["minor"] and len(sys.argv) == 3:
+        make_minor(sys.argv[2])
         return
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", help="a package, or all")

@@ -91,3 +91,36 @@ def test_all_are_those_whose_version_has_no_tag(tmp_path):
     for name in ("torch-nn", "torch"):
         subprocess.run(["git", "tag", release.tag(among[name], among[name].version)], cwd=tmp_path, check=True)
     assert {p.name for p in release.untagged(among, tmp_path)} == set(among) - {"torch-nn", "torch"}
+
+
+def test_a_minor_version_moves_every_version_and_pin(tmp_path):
+    texts = {
+        "torch-core": 'version = "0.1.2"\ndependencies = ["numpy>=1.26"]',
+        "torch-nn": 'version = "0.1.0"\ndependencies = ["torch-core[numpy]~=0.1.1", "torchvision~=0.1.1"]',
+        "torch": 'version = "2.14.0+parts.0.1.0"\ndependencies = ["torch-nn~=0.1.0"]',
+    }
+    for name, text in texts.items():
+        folder = tmp_path / "packages" / name
+        folder.mkdir(parents=True)
+        (folder / "pyproject.toml").write_text(f'[build-system]\nrequires = []\n[project]\nname = "{name}"\n{text}\n')
+        (folder / "CHANGELOG.md").write_text("# Changelog\n\n## 0.1.0 (2026-01-01)\n\n- Begun.\n")
+    (tmp_path / "packages/torch-nn/changes").mkdir()
+    (tmp_path / "packages/torch-nn/changes/a.added.md").write_text("A layer.\n")
+    (tmp_path / "README.md").write_text("torch-core ~= 0.1.0\n")
+    release.move(packages.read(tmp_path), "0.2.0", [tmp_path / "README.md"])
+    moved = packages.read(tmp_path)
+    assert {name: package.version for name, package in moved.items()} == {
+        "torch-core": "0.2.0",
+        "torch-nn": "0.2.0",
+        "torch": "2.14.0+parts.0.2.0",
+    }
+    assert moved["torch-nn"].requirements == ["torch-core[numpy]~=0.2.0", "torchvision~=0.1.1"]
+    assert (tmp_path / "README.md").read_text() == "torch-core ~= 0.2.0\n"
+    assert release.entry(moved["torch-nn"].folder, "0.2.0", DAY).endswith("- A layer.\n")
+    assert (moved["torch"].folder / "changes/minor.changed.md").read_text() == "Pins the parts of 0.2.\n"
+
+
+@pytest.mark.parametrize("version", ["0.1.0", "0.2.1", "2", "0.0.0"])
+def test_what_is_no_new_minor_version_is_refused(version):
+    with pytest.raises(SystemExit, match=f"above 0.*{version}"):
+        release.make_minor(version)
