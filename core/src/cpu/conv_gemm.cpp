@@ -55,26 +55,40 @@ class Product {
     const int64_t channels = pieces_.size(q);
     for (int f = 0; f < job_.phase_count; f++) {
       const Phase& p = job_.phases[f];
-      const bool whole = p.tap_count == job_.weight_channel && job_.phase_count == 1;  // steps are contiguous in memory
+      // How far the weights of an output lie one after the other: through channels and taps, channels, or taps.
+      const bool all_taps = job_.phase_count == 1 && p.taps[p.tap_count - 1].index == p.tap_count - 1;
+      const bool whole = all_taps && job_.weight_channel == p.tap_count, by_tap = !whole && job_.weight_channel == 1;
+      const int64_t run = whole ? channels * p.tap_count : by_tap ? channels : all_taps ? p.tap_count : 0;
       for (int64_t i = begin; i < end; i++) {
         const int r = rows_.size(i);
         const T* s = w + rows_.begin(i) * job_.weight_row;
-        if (whole) {
+        const auto turn = [&](T* d, ptrdiff_t d_row, const T* s) {
           for (int v = 0; v < r; v += Simd<T>::kWidth) {
             const int part = r - v < Simd<T>::kWidth ? r - v : Simd<T>::kWidth;
-            transpose_strip(d + v, r, s + v * job_.weight_row, job_.weight_row, part, channels * p.tap_count,
-                            first_lanes(part));
+            transpose_strip(d + v, d_row, s + v * job_.weight_row, job_.weight_row, part, run, first_lanes(part));
           }
-          d += channels * p.tap_count * r;
-        } else {
-          for (int64_t c = 0; c < channels; c++, s += job_.weight_channel) {
-            __builtin_prefetch(s + 4 * job_.weight_channel);
-            for (int t = 0; t < p.tap_count; t++, d += r) {
-              const T* tap = s + p.taps[t].index;
-              for (int k = 0; k < r; k++) d[k] = tap[k * job_.weight_row];
-            }
+        };
+        if (whole)
+          turn(d, r, s);
+        else if (by_tap)
+          for (int t = 0; t < p.tap_count; t++) turn(d + t * r, p.tap_count * r, s + p.taps[t].index);
+        else if (run > 1)
+          for (int64_t c = 0; c < channels; c++) {
+            __builtin_prefetch(s + (c + 4) * job_.weight_channel);
+            turn(d + c * p.tap_count * r, r, s + c * job_.weight_channel);
           }
-        }
+        else
+          pack_each(d, p, s, r, channels);
+        d += channels * p.tap_count * r;
+      }
+    }
+  }
+  void pack_each(T* d, const Phase& p, const T* s, int rows, int64_t channels) const {
+    for (int64_t c = 0; c < channels; c++, s += job_.weight_channel) {
+      __builtin_prefetch(s + 4 * job_.weight_channel);
+      for (int t = 0; t < p.tap_count; t++, d += rows) {
+        const T* tap = s + p.taps[t].index;
+        for (int k = 0; k < rows; k++) d[k] = tap[k * job_.weight_row];
       }
     }
   }

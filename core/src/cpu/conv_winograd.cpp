@@ -10,6 +10,7 @@
 
 #include <atomic>
 
+#include "kernels/conv_patch.h"
 #include "kernels/conv_tasks.h"
 #include "ops/conv/engine.h"
 #include "ops/conv/workspace.h"
@@ -26,6 +27,7 @@ using V = S::V;
 constexpr int kLanes = kPanel<float>;
 constexpr int64_t kApart = kLanes;             // between frequencies: powers of two apart they would share cache sets
 constexpr int64_t kBlockFloats = 256 * 1024;   // transformed patches and their products held at a time
+constexpr int64_t kTurned = S::kWidth;         // channels whose weights are turned into vectors of rows together
 constexpr int64_t kLargeWeights = 512 * 1024;  // transformed weights beyond L2 must serve several panels
 constexpr int64_t kPanelsOfLarge = 4;
 
@@ -50,7 +52,7 @@ class WinogradConvolution {
 
   bool run() {
     const int64_t size = job_.rows * job_.channels;
-    float* weights = workspace_of<float>(Slot::Weights, kFrequencies * size);
+    float* weights = workspace_of<float>(Slot::Weights, kFrequencies * weight_stride());
     const int64_t pack_tasks = tasks_for(40.0 * size, rows_.count);
     parallel_run(pack_tasks, [&](int64_t task) {
       for (int64_t i = part(rows_.count, task, pack_tasks); i < part(rows_.count, task + 1, pack_tasks); i++)
@@ -69,30 +71,38 @@ class WinogradConvolution {
  private:
   // G g G^T of row panel i: [frequency][row panel][channel][rows].
   void transform_weights(float* d, int64_t i) const {
-    const int64_t size = job_.rows * job_.channels;
     const int rows = rows_.size(i);
-    float g[9][kMaxRows];
-    for (int64_t c = 0; c < job_.channels; c++) {
-      const float* w = job_.weights + rows_.begin(i) * job_.weight_row + c * job_.weight_channel;
-      for (int r = 0; r < rows; r++)
-        for (int t = 0; t < 9; t++) g[t][r] = w[r * job_.weight_row + (job_.turned ? 8 - t : t)];
+    float* turned = workspace_of<float>(Slot::Strip, kTurned * 9 * S::kWidth);
+    for (int64_t c = 0; c < job_.channels; c += kTurned) {
+      const int64_t count = job_.channels - c < kTurned ? job_.channels - c : kTurned;
+      turn(turned, job_.weights + rows_.begin(i) * job_.weight_row + c * job_.weight_channel, rows, count);
       float* to = d + rows_.begin(i) * job_.channels + c * rows;
-      for (int r = 0; r < rows; r++) {
-        float half[4][3];
-        for (int x = 0; x < 3; x++) {
-          const float a = g[x][r], b = g[3 + x][r], e = g[6 + x][r];
-          half[0][x] = a, half[1][x] = (a + b + e) * 0.5f, half[2][x] = (a - b + e) * 0.5f, half[3][x] = e;
-        }
-        for (int y = 0; y < 4; y++) {
-          const float a = half[y][0], b = half[y][1], e = half[y][2];
-          to[(4 * y + 0) * size + r] = a;
-          to[(4 * y + 1) * size + r] = (a + b + e) * 0.5f;
-          to[(4 * y + 2) * size + r] = (a - b + e) * 0.5f;
-          to[(4 * y + 3) * size + r] = e;
-        }
+      for (int64_t k = 0; k < count; k++, to += rows) {
+        V g[9], m[kFrequencies];
+        for (int t = 0; t < 9; t++) g[t] = S::load(turned + (9 * k + (job_.turned ? 8 - t : t)) * S::kWidth);
+        weight_transform(g, m);
+        for (int f = 0; f < kFrequencies; f++) S::store(first_lanes(rows), to + f * weight_stride(), m[f]);
       }
     }
   }
+  // turned[channel][tap][kWidth rows]
+  void turn(float* turned, const float* w, int rows, int64_t channels) const {
+    constexpr int W = S::kWidth;
+    if (job_.weight_row == 1) {
+      for (int64_t c = 0; c < channels; c++)
+        for (int t = 0; t < 9; t++)
+          S::store(turned + (9 * c + t) * W,
+                   S::load(first_lanes(rows), w + c * job_.weight_channel + t * job_.weight_tap));
+    } else if (job_.weight_channel == 1) {
+      for (int t = 0; t < 9; t++)
+        transpose_strip(turned + t * W, 9 * W, w + t * job_.weight_tap, job_.weight_row, rows, channels, S::kAll);
+    } else {  // the nine of a pair lie one after the other, perhaps those of the next channel behind them
+      const int64_t run = job_.weight_channel == 9 ? channels : 1;
+      for (int64_t c = 0; c < channels; c += run)
+        transpose_strip(turned + 9 * c * W, W, w + c * job_.weight_channel, job_.weight_row, rows, 9 * run, S::kAll);
+    }
+  }
+  int64_t weight_stride() const { return job_.rows * job_.channels + kApart; }
 
   // The panels [begin, end) of tiles; false where something was not finite.
   bool block(int64_t begin, int64_t end, const float* weights) const {
@@ -111,14 +121,13 @@ class WinogradConvolution {
 
   // products[panel][frequency][row][lane] = weights[frequency] * patches[frequency][panel]
   void multiply(const float* weights, const float* patches, float* products, int64_t count) const {
-    const int64_t size = job_.rows * job_.channels;
     for (int f = 0; f < kFrequencies; f++)
       for (int64_t i = 0; i < rows_.count; i++)
         for (int64_t j = 0; j < count; j++) {
           const TileJob<float> tile{int(job_.channels),
                                     1,
                                     0,
-                                    weights + f * size + rows_.begin(i) * job_.channels,
+                                    weights + f * weight_stride() + rows_.begin(i) * job_.channels,
                                     patches + f * patch_stride(count) + j * job_.channels * kLanes,
                                     kLanes,
                                     products + (j * kFrequencies + f) * product_stride() + rows_.begin(i) * kLanes,

@@ -83,7 +83,8 @@ template <class T>
 constexpr ConvWork<T> convolutions{.forward = conv_forward<T>,
                                    .backward_data = conv_backward_data<T>,
                                    .backward_weights = conv_backward_weights<T>,
-                                   .backward_bias = conv_backward_bias<T>};
+                                   .backward_bias = conv_backward_bias<T>,
+                                   .takes_channels_last_weights = true};
 ReduceTables reductions;
 
 }  // namespace

@@ -11,6 +11,21 @@ namespace torch::TORCH_ISA {
 
 inline constexpr int kFrequencies = 16;
 
+// G g G^T: what the nine weights of a pair of channels are to its frequencies.
+template <class V>
+TORCH_INLINE void weight_transform(const V (&g)[9], V (&m)[kFrequencies]) {
+  V t[4][3];
+  for (int x = 0; x < 3; x++) {
+    const V even = g[x] + g[6 + x];
+    t[0][x] = g[x], t[1][x] = (even + g[3 + x]) * 0.5f, t[2][x] = (even - g[3 + x]) * 0.5f, t[3][x] = g[6 + x];
+  }
+  for (int y = 0; y < 4; y++) {
+    const V even = t[y][0] + t[y][2];
+    m[4 * y] = t[y][0], m[4 * y + 1] = (even + t[y][1]) * 0.5f, m[4 * y + 2] = (even - t[y][1]) * 0.5f,
+          m[4 * y + 3] = t[y][2];
+  }
+}
+
 // A^T m A: the four outputs of a tile.
 template <class V>
 TORCH_INLINE void output_transform(const V (&m)[kFrequencies], V (&out)[2][2]) {

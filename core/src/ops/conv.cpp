@@ -123,19 +123,28 @@ Geometry::Geometry(const Tensor& input, const Tensor& weight, const Tensor& bias
   result.insert(result.end(), to + 3 - dims, to + 3);
 }
 
+// The weights of a call, and in `shape` how they lie.
+template <class T>
+Tensor lay_out(const Tensor& weight, const ConvWork<T>& kernels, ConvShape& shape) {
+  shape.channels_last_weights =
+      kernels.takes_channels_last_weights && has_channels_last(weight) && weight.size(1) * shape.taps() <= kLargest;
+  return in_format(weight, dtype_of<T>, shape.channels_last_weights);
+}
+
 // Computed in float or double; integers are exact up to 2^53.
 Tensor convolution_of(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                       IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                       int64_t groups) {
-  const Geometry g(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
+  Geometry g(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
   const DType compute = compute_type(g.op, input.dtype(), DType::Float64);
   Tensor out = empty_tensor(g.result, input.is_meta() ? input.dtype() : compute, input.device());
   if (out.is_meta()) return out;
-  const Tensor x = dense(input, compute), w = dense(weight, compute), b = dense(bias, compute);
+  const Tensor x = dense(input, compute), b = dense(bias, compute);
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
     const T* bias_data = b ? b.data<T>() : nullptr;
     const ConvWork<T>& kernels = *work<ConvWork<T>>.on(out);
+    const Tensor w = lay_out(weight, kernels, g.shape);
     if (transposed)
       kernels.backward_data(g.shape, x.data<T>(), w.data<T>(), bias_data, out.data<T>());
     else
@@ -149,7 +158,7 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward_of(const Tensor& grad_ou
                                                            IntArrayRef padding, IntArrayRef dilation, bool transposed,
                                                            IntArrayRef output_padding, int64_t groups, bool for_input,
                                                            bool for_weight, bool for_bias) {
-  const Geometry g(input, weight, Tensor(), stride, padding, dilation, transposed, output_padding, groups);
+  Geometry g(input, weight, Tensor(), stride, padding, dilation, transposed, output_padding, groups);
   TORCH_CHECK(grad_output.sizes() == IntArrayRef(g.result), g.op, "_backward: grad_output ", grad_output.sizes(),
               " must have the shape of the output, ", IntArrayRef(g.result));
   TORCH_CHECK(grad_output.dtype() == input.dtype(), g.op, "_backward: grad_output is ", name(grad_output.dtype()),
@@ -162,10 +171,11 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward_of(const Tensor& grad_ou
   if (for_bias) db = empty_tensor({g.out_channels}, made, input.device());
   if (input.is_meta()) return {dx, dw, db};
   const Tensor dy = dense(grad_output, compute);
-  const Tensor x = for_weight ? dense(input, compute) : Tensor(), w = for_input ? dense(weight, compute) : Tensor();
+  const Tensor x = for_weight ? dense(input, compute) : Tensor();
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
     const ConvWork<T>& kernels = *work<ConvWork<T>>.on(input);
+    const Tensor w = for_input ? lay_out(weight, kernels, g.shape) : Tensor();
     if (for_input && transposed)
       kernels.forward(g.shape, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
     else if (for_input)

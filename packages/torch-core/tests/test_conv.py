@@ -167,6 +167,36 @@ def test_strided_channels_last_and_turned_operands_are_read_as_they_are():
     close(torch.conv2d(channels_last, turned), reference(channels_last.numpy(), turned.numpy()))
 
 
+@pytest.mark.parametrize(
+    ("o", "c", "kernel", "options"),
+    [
+        (20, 18, (3, 3), {}),  # 3 x 3 with many channels
+        (5, 4, (3, 3), {}),
+        (6, 4, (3, 2), {"stride": 2, "padding": 1, "groups": 2}),
+        (70, 65, (2, 2), {"stride": 2}),
+        (40, 33, (5, 3), {"dilation": 2, "padding": 3}),
+        (4, 4, (3, 3), {"groups": 4}),
+        (3, 2, (2, 3, 3), {"stride": 2, "padding": 1}),
+        (9, 7, (1, 1), {"padding": 0}),
+    ],
+)
+def test_weights_are_read_with_their_channels_last(o, c, kernel, options):
+    groups = options.get("groups", 1)
+    x, w = noise(2, c, 9, *(8,) * (len(kernel) - 1)), noise(o, c // groups, *kernel)
+    last = torch.from_numpy(w).contiguous(
+        memory_format=torch.channels_last_3d if len(kernel) == 3 else torch.channels_last
+    )
+    conv = torch.conv3d if len(kernel) == 3 else torch.conv2d
+    close(conv(torch.from_numpy(x), last, **options), reference(x, w, **options))
+    turned = torch.conv_transpose3d if len(kernel) == 3 else torch.conv_transpose2d
+    y = noise(2, o, 4, *(5,) * (len(kernel) - 1))
+    plain = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1} | options
+    close(
+        turned(torch.from_numpy(y), last, **options),
+        transposed_reference(y, w, plain["stride"], plain["padding"], 0, plain["dilation"], plain["groups"]),
+    )
+
+
 def test_conv_tbc_takes_time_batch_channels():
     x, w, b = noise(9, 2, 3), noise(3, 3, 4), noise(4)
     y = torch.conv_tbc(torch.from_numpy(x), torch.from_numpy(w), torch.from_numpy(b), 1)

@@ -35,7 +35,7 @@ std::vector<Tap> forward_taps(const ConvShape& s) {
     for (int64_t y = 0; y < s.kernel[1]; y++)
       for (int64_t x = 0; x < s.kernel[2]; x++)
         taps.push_back({int(z * s.dilation[0] - s.padding[0]), int(y * s.dilation[1] - s.padding[1]),
-                        int(x * s.dilation[2] - s.padding[2]), int(taps.size())});
+                        int(x * s.dilation[2] - s.padding[2]), int(int64_t(taps.size()) * s.weight_tap())});
   return taps;
 }
 
@@ -64,7 +64,7 @@ struct Phases {
         shift[k] = int((t.rest[k] - at) / stride);
         inside &= t.rest[k] < s.in[k];
       }
-      t.tap = {shift[0], shift[1], shift[2], int(i)};
+      t.tap = {shift[0], shift[1], shift[2], int(i * s.weight_tap())};
       if (inside) seen.push_back(t);
     }
     std::stable_sort(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) {
@@ -102,7 +102,7 @@ void run_gemm(const PatchGemm<T>& job) {
 }
 
 bool is_one_pixel(const ConvShape& s) {
-  bool whole = s.groups == 1 && s.out_plane() == 1;
+  bool whole = s.groups == 1 && s.out_plane() == 1 && !s.channels_last_weights;
   for (int k = 0; k < 3; k++)
     whole &= s.kernel[k] == s.in[k] && s.padding[k] == 0 && (s.dilation[k] == 1 || s.kernel[k] == 1);
   return whole;
@@ -151,15 +151,20 @@ constexpr int64_t kDots = 16;  // weights of an output that are few enough for s
 bool is_dilated(const ConvShape& s) { return s.dilation[1] != 1 || s.dilation[2] != 1; }
 
 // Winograd pays from 16 channels on both sides, where what its tiles save pays for the transformed weights: for each
-// pair of channels a tile of 2 x 2 outputs takes 16 products and its pixels 9 each otherwise, and the weights cost as
-// much as 2,800 products (54 ns of one thread, measured from 4 x 4 to 56 x 56 pixels, 32 to 512 channels, 1 to 32
-// images on Zen 4).
-bool use_winograd(const ConvShape& s, int64_t channels, int64_t rows, int64_t out_h, int64_t out_w, int64_t padding) {
-  constexpr int64_t kTile = 2, kOfTile = 16, kOfPixel = 9, kOfWeights = 2800;
-  const int64_t tiles = ((out_h + kTile - 1) / kTile) * ((out_w + kTile - 1) / kTile);
+// pair of channels a tile of 2 x 2 outputs takes 16 products and its pixels 9 each otherwise, both in panels, and the
+// weights cost as much as some more products: 5 to 7 ns of one thread, their gradient 5, or 16 where its sums no longer
+// fit into the caches (measured from 2 x 2 to 14 x 14 pixels, 32 to 512 channels, 1 and 4 images on Zen 4, where a
+// nanosecond is 60 products).
+constexpr int64_t kTransformedWeights = 400, kLargeGradient = 256 * 256 + 1;
+int64_t transformed_gradients(const ConvShape& s) { return s.c * s.o < kLargeGradient ? 400 : 1000; }
+bool use_winograd(const ConvShape& s, int64_t channels, int64_t rows, int64_t out_h, int64_t out_w, int64_t padding,
+                  int64_t of_weights) {
+  constexpr int64_t kOfTile = 16, kOfPixel = 9, kPanel = 32;
+  const auto in_panels = [&](int64_t h, int64_t w) { return (s.n * h * w + kPanel - 1) / kPanel * kPanel; };
   return is_flat(s) && s.groups == 1 && !is_dilated(s) && s.kernel[1] == 3 && s.kernel[2] == 3 && s.stride[1] == 1 &&
          s.stride[2] == 1 && s.padding[1] == s.padding[2] && padding >= 0 && padding <= 2 && channels >= 16 &&
-         rows >= 16 && s.n * (kOfPixel * out_h * out_w - kOfTile * tiles) > kOfWeights;
+         rows >= 16 &&
+         kOfPixel * in_panels(out_h, out_w) - kOfTile * in_panels((out_h + 1) / 2, (out_w + 1) / 2) > of_weights;
 }
 
 // The direct kernel pays for patches that few rows use, that are large, or where little of a phase plane is padding.
@@ -183,7 +188,7 @@ Direct direct_forward(const ConvShape& s, const float* x, const float* w, const 
           group_in(s),
           w,
           per_row,
-          s.taps(),
+          s.weight_channel(),
           group_out(s) * per_row,
           x,
           int(s.in[1]),
@@ -214,7 +219,7 @@ Direct direct_backward(const ConvShape& s, const float* dy, const float* w, cons
           group_in(s),
           group_out(s),
           w,
-          s.taps(),
+          s.weight_channel(),
           per_output,
           group_out(s) * per_output,
           dy,
@@ -243,9 +248,9 @@ void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* 
   const std::vector<Tap> taps = forward_taps(s);
   Phase phase{{s.n, int(s.out[0]), int(s.out[1]), int(s.out[2])}, taps.data(), int(taps.size()), 0, {1, 1, 1}, {}, 0};
   if constexpr (sizeof(T) == 4) {
-    if (use_winograd(s, s.c, s.o, s.out[1], s.out[2], s.padding[1]) &&
-        engine().winograd(
-            {s.n, s.o, s.c, w, s.c * 9, 9, false, x, int(s.in[1]), int(s.in[2]), int(s.padding[1]), y, bias}))
+    if (use_winograd(s, s.c, s.o, s.out[1], s.out[2], s.padding[1], kTransformedWeights) &&
+        engine().winograd({s.n, s.o, s.c, w, s.c * 9, s.weight_channel(), s.weight_tap(), false, x, int(s.in[1]),
+                           int(s.in[2]), int(s.padding[1]), y, bias}))
       return;
     const Direct direct = direct_forward(s, x, w, bias, y, phase);
     if (use_direct(s, direct, s.out[2])) return engine().direct(direct);
@@ -256,7 +261,7 @@ void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* 
                    group_in(s),
                    w,
                    per_row,
-                   s.taps(),
+                   s.weight_channel(),
                    group_out(s) * per_row,
                    image_of(x, s.c, s.in),
                    {int(s.stride[0]), int(s.stride[1]), int(s.stride[2])},
@@ -278,9 +283,9 @@ void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bi
   if (s.o == 0 || s.out_plane() == 0) return fill_planes(dx, s.n, s.c, s.in_plane(), bias);
   if (is_one_pixel(s)) return spread_pixel(s, dy, w, bias, dx);
   if constexpr (sizeof(T) == 4)
-    if (use_winograd(s, s.o, s.c, s.in[1], s.in[2], 2 - s.padding[1]) &&
-        engine().winograd(
-            {s.n, s.c, s.o, w, 9, s.c * 9, true, dy, int(s.out[1]), int(s.out[2]), 2 - int(s.padding[1]), dx, bias}))
+    if (use_winograd(s, s.o, s.c, s.in[1], s.in[2], 2 - s.padding[1], kTransformedWeights) &&
+        engine().winograd({s.n, s.c, s.o, w, s.weight_channel(), s.c * 9, s.weight_tap(), true, dy, int(s.out[1]),
+                           int(s.out[2]), 2 - int(s.padding[1]), dx, bias}))
       return;
   Phases plan(s);
   if (!plan.covers_all) fill_planes(dx, s.n, s.c, s.in_plane(), bias);
@@ -294,7 +299,7 @@ void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bi
                    group_in(s),
                    group_out(s),
                    w,
-                   s.taps(),
+                   s.weight_channel(),
                    per_output,
                    group_out(s) * per_output,
                    image_of(dy, s.o, s.out),
@@ -320,7 +325,9 @@ void conv_backward_weights(const ConvShape& s, const T* x, const T* dy, T* dw) {
   const WeightGradient<T> job{&s, taps.data(), int(taps.size()), x, dy, dw};
   if constexpr (sizeof(T) == 4) {
     if (is_flat(s) && (s.groups > 1 ? group_out(s) <= 8 : s.c * s.taps() <= kDots)) return engine().dots(job);
-    if (use_winograd(s, s.c, s.o, s.out[1], s.out[2], s.padding[1]) && engine().winograd_weights(job)) return;
+    if (use_winograd(s, s.c, s.o, s.out[1], s.out[2], s.padding[1], transformed_gradients(s)) &&
+        engine().winograd_weights(job))
+      return;
     // Where dw is larger than what there is to transpose, conv_weights.cpp turns the patches instead of dy.
     const double positions = double(s.n * s.out_plane()), rows = double(s.c * s.taps()), outputs = double(s.o);
     const bool wide = positions * rows >= positions * outputs + 3 * rows * outputs;

@@ -15,7 +15,7 @@ struct Grid {
   int d, h, w;
 };
 
-// Position p reads the image at p * stride + (dz, dy, dx); `index` is the place in the kernel.
+// Position p reads the image at p * stride + (dz, dy, dx); its weight lies `index` after that of the first tap.
 struct Tap {
   int dz, dy, dx, index;
 };
@@ -85,11 +85,11 @@ struct Direct {
 };
 
 // 3x3, stride 1, two dimensions. weight(row, channel, tap) at weights[row * weight_row + channel * weight_channel +
-// tap], the taps in reverse order when `turned` (backward-data).
+// tap * weight_tap], the taps in reverse order when `turned` (backward-data).
 struct Winograd {
   int64_t images, rows, channels;
   const float* weights;
-  int64_t weight_row, weight_channel;
+  int64_t weight_row, weight_channel, weight_tap;
   bool turned;
   const float* image;  // [images][channels][h][w]
   int h, w, padding;
