@@ -280,6 +280,31 @@ def test_files_that_are_no_programs(tmp_path):
             torch.export.load(buffer)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"target": "x"', '"target": "x=__import__(\'os\').abort()"'),
+        ('["aten", "linear"]', '["load_library", "__call__"]'),
+        ('["aten", "linear"]', '["load_library", "__globals__.get"]'),
+        ('["aten", "linear"]', '["__class__", "mro"]'),
+        ('"target": "x"', '"target": "self"'),
+    ],
+)
+def test_a_file_names_arguments_and_operators_and_nothing_else(old, new):
+    class Net(nn.Linear):
+        def forward(self, x):
+            return super().forward(x)
+
+    written, crafted = io.BytesIO(), io.BytesIO()
+    torch.export.save(export(Net(2, 1), (torch.ones(3, 2),)), written)
+    content = torch.load(io.BytesIO(written.getvalue()))
+    text = content["exported program"]
+    assert old in text
+    torch.save({**content, "exported program": text.replace(old, new)}, crafted)
+    with pytest.raises(RuntimeError, match="export.load: the program in the file is broken"):
+        torch.export.load(io.BytesIO(crafted.getvalue()))
+
+
 @torch.jit.script
 def compiled(x):
     return torch.relu(x) * 2

@@ -516,3 +516,18 @@ def test_proxies_append_to_a_graph_that_exists():
     with pytest.raises(RuntimeError, match="multiple different tracers"):
         fx.Proxy.__torch_function__(torch.add, (), (fx.Proxy(x), fx.Proxy(chain()[1])))
     assert not hasattr(fx.Proxy(x), "__array__") and repr(fx.Proxy(x)) == "Proxy(x)"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda graph: graph.create_node("placeholder", "y=print('run')", (), {}, "y"),
+        lambda graph: graph.create_node("call_method", "t(); print", (graph.placeholder("y"),), {}, "z"),
+    ],
+)
+def test_a_target_that_is_no_name_makes_no_program(change, capsys):
+    graph = fx.Graph()
+    graph.output(change(graph))
+    with pytest.raises(ValueError, match="which is no name in a program"):
+        fx.GraphModule(nn.Module(), graph)
+    assert not capsys.readouterr().out

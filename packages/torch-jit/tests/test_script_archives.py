@@ -106,6 +106,19 @@ def test_an_operator_that_is_not_there_raises_when_it_is_reached():
         loaded(*script_modules.MODULES["Recurrent"][1])
 
 
+@pytest.mark.parametrize(
+    "call",
+    ["save(1, '{file}')", "from_file('{file}', True, 4)", "load('{file}')", "set_printoptions(3)", "compile(1)"],
+)
+def test_an_archive_computes_and_neither_touches_files_nor_sets_up_the_process(call, tmp_path):
+    line = f"    q = torch.{call.format(file=tmp_path / 'file')}\n    return".encode()
+    loaded = torch.jit.load(rewritten("attention.pt", lambda text: text.replace(b"    return", line)))
+    args = script_modules.MODULES["Attention"][1]
+    with pytest.raises(NotImplementedError, match=f"the archive calls the operator aten::{call.partition('(')[0]}"):
+        loaded(*args)
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_of_torch_save_is_no_program():
     out = io.BytesIO()
     torch.save({"a": torch.ones(1)}, out)

@@ -132,7 +132,7 @@ SEGMENTS = {
 
 
 def segment_reduce(
-    data: Any,
+    data: Tensor,
     reduce: str,
     *,
     lengths: Any = None,

@@ -64,7 +64,7 @@ def sparse_coo_tensor(
 
 
 def sparse_compressed_tensor(
-    compressed_indices: Any,
+    compressed_indices: Tensor | Sequence[Any],
     plain_indices: Any,
     values: Any,
     size: Sequence[int] | None = None,
@@ -112,28 +112,44 @@ def sparse_compressed_tensor(
 
 
 def sparse_csr_tensor(
-    crow_indices: Any, col_indices: Any, values: Any, size: Sequence[int] | None = None, **options: Any
+    crow_indices: Tensor | Sequence[Any],
+    col_indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    **options: Any,
 ) -> Tensor:
     """A sparse tensor by rows, of layout torch.sparse_csr: see :func:`torch.sparse_compressed_tensor` for the options."""
     return sparse_compressed_tensor(crow_indices, col_indices, values, size, **_own_layout("csr", options))
 
 
 def sparse_csc_tensor(
-    ccol_indices: Any, row_indices: Any, values: Any, size: Sequence[int] | None = None, **options: Any
+    ccol_indices: Tensor | Sequence[Any],
+    row_indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    **options: Any,
 ) -> Tensor:
     """A sparse tensor by columns, of layout torch.sparse_csc: see :func:`torch.sparse_compressed_tensor` for the options."""
     return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **_own_layout("csc", options))
 
 
 def sparse_bsr_tensor(
-    crow_indices: Any, col_indices: Any, values: Any, size: Sequence[int] | None = None, **options: Any
+    crow_indices: Tensor | Sequence[Any],
+    col_indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    **options: Any,
 ) -> Tensor:
     """A sparse tensor of blocks, by rows, of layout torch.sparse_bsr: see :func:`torch.sparse_compressed_tensor` for the options."""
     return sparse_compressed_tensor(crow_indices, col_indices, values, size, **_own_layout("bsr", options))
 
 
 def sparse_bsc_tensor(
-    ccol_indices: Any, row_indices: Any, values: Any, size: Sequence[int] | None = None, **options: Any
+    ccol_indices: Tensor | Sequence[Any],
+    row_indices: Any,
+    values: Any,
+    size: Sequence[int] | None = None,
+    **options: Any,
 ) -> Tensor:
     """A sparse tensor of blocks, by columns, of layout torch.sparse_bsc: see :func:`torch.sparse_compressed_tensor` for the options."""
     return sparse_compressed_tensor(ccol_indices, row_indices, values, size, **_own_layout("bsc", options))

@@ -181,7 +181,7 @@ def load(f: Any, extra_files: dict | None, options: dict) -> ExportedProgram:
         raise RuntimeError("export.load: the file holds no exported program")
     try:
         return _read(content, extra_files)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError, SyntaxError) as error:
         raise RuntimeError(
             f"export.load: the program in the file is broken ({type(error).__name__}: {error})"
         ) from error
@@ -291,13 +291,14 @@ def _target(library, name):
     if library == "higher_order":
         return {"cond": cond_op, "while_loop": while_loop_op, "map_impl": map_impl, "scan": scan_op}[name]
     if library != "aten":
-        name, _, overload = name.partition(".")
-        if not hasattr(getattr(torch.ops, library), name):
+        found = torch.ops
+        for part in (library, *name.split(".")):
+            found = getattr(found, part, None)
+        if not isinstance(found, (torch._ops.OpOverloadPacket, torch._ops.OpOverload)):  # not what torch.ops itself has
             raise ValueError(
                 f"the program calls {library}::{name}, which torch.library does not know here: register it first"
             )
-        packet = getattr(getattr(torch.ops, library), name)
-        return getattr(packet, overload) if overload else packet
+        return found
     if name not in _NO_ROWS and name not in _rows.schemas():
         raise ValueError(f"operator aten.{name} is not part of this stack")
     packet = getattr(torch.ops.aten, name)

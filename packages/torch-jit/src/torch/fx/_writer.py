@@ -2,6 +2,7 @@
 
 import builtins
 import enum
+import json
 import types
 import typing
 from typing import Any, NamedTuple
@@ -185,6 +186,7 @@ class _Writer:
         if node.op == "placeholder":
             return self._parameter(node)
         if node.op == "call_method":
+            _check_name(node, node.target)
             text = f"{self.operand(node.args[0])}.{node.target}({self.arguments(node.args[1:], node.kwargs)})"
         elif node.op == "call_module":
             text = f"{_path(self.root, node.target)}({self.arguments(node.args, node.kwargs)})"
@@ -199,10 +201,11 @@ class _Writer:
         return f"{result} = {text}"
 
     def _parameter(self, node):
+        bare = node.target.lstrip("*")
+        _check_name(node, bare)
         annotation = f" : {self.type(node.type)}" if node.type is not None else ""
         default = f" = {self.value(node.args[0])}" if node.args else ""
         self.parameters.append(f"{node.target}{annotation}{default}")
-        bare = node.target.replace("*", "")
         return None if bare == node.name else f"{node!r} = {bare}"
 
     def _call(self, node, result):
@@ -241,6 +244,14 @@ class _Identity:
         return id(self.obj)
 
 
+def _check_name(node, name: str) -> None:
+    """ValueError for a target that would be more in a program than the name of an argument or of a method."""
+    if not is_path(name):
+        raise ValueError(
+            f"fx: {node.op} node {node.name!r} has the target {node.target!r}, which is no name in a program"
+        )
+
+
 def _hashable(obj):
     return getattr(type(obj), "__hash__", None) is not None
 
@@ -253,5 +264,5 @@ def _is_of_torch(obj):
 def _path(root: str, target: str) -> str:
     """``root.a`` and, where a part is no identifier, ``getattr(root.a, "0")``."""
     for part in target.split("."):
-        root = f"{root}.{part}" if is_path(part) else f'getattr({root}, "{part}")'
+        root = f"{root}.{part}" if is_path(part) else f"getattr({root}, {json.dumps(part)})"
     return root

@@ -26,9 +26,15 @@ def operator(name):
         for space in (torch, F, torch.Tensor):
             found = getattr(space, name, None)
             if inspect.isfunction(found):
-                return found
+                return found if _computes(found) else None
         return None
     return found
+
+
+def _computes(fn):
+    """Whether a function takes a tensor first, unlike those that set up the process or read and write files."""
+    first = next(iter(inspect.signature(fn).parameters.values()), None)
+    return first is not None and (first.name in ("self", "input") or "Tensor" in str(first.annotation))
 
 
 def result_of(fn):
@@ -119,6 +125,16 @@ def triplet_margin_loss(anchor, positive, negative, margin=1.0, p=2.0, eps=1e-6,
 @_defines
 def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reduction=1, zero_infinity=False):
     return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, _REDUCTIONS[reduction], zero_infinity)
+
+
+# --- what takes no tensor, or does not say so ---
+
+for _fn in (
+    torch._chunk_cat, torch._convert_indices_from_csr_to_coo, torch._softmax_backward_data, torch.dequantize,
+    torch.empty_permuted, torch.get_autocast_dtype, torch.is_autocast_cpu_enabled, torch.sym_constrain_range,
+    torch.sym_constrain_range_for_size,
+):  # fmt: skip
+    _defines(_fn)
 
 
 # --- what only the tape knows ---

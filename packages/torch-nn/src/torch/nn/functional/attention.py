@@ -25,9 +25,9 @@ __all__ = ["multi_head_attention_forward", "scaled_dot_product_attention"]
 
 @in_lower_precision
 def scaled_dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
     attn_mask: Any = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
