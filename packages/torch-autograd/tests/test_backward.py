@@ -551,3 +551,11 @@ def test_backward_takes_a_sequence_of_one_gradient(sequence):
         (2 * x).backward(sequence([]))
     with pytest.raises(TypeError, match="expected Tensors or None, but element 0 is of type float"):
         (2 * x).backward(sequence([1.0]))
+
+
+@pytest.mark.parametrize("dim", [None, 0, (0, 1)])
+def test_the_gradient_of_a_mean_may_be_written_to(dim):
+    x = torch.ones(3, 4, requires_grad=True)
+    (g,) = torch.autograd.grad(x.mean(dim).sum(), x)
+    expected = g.clone() * 2
+    assert torch.equal(g.mul_(2), expected)

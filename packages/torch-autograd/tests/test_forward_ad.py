@@ -448,3 +448,14 @@ def test_tangents_of_elements_have_gradients():
             return fwd.unpack_dual(torch.exp(fwd.make_dual(x, v)).norm()).tangent
 
     assert gradcheck(along, (x, v))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.float64])
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x + 1.5, lambda x: 2.0 - x, lambda x: x**2.5, lambda x: torch.add(x, 1.0, alpha=2), lambda x: x + 1],
+)
+def test_a_number_of_python_leaves_a_dual_number_its_dtype(function, dtype):
+    with fwd.dual_level():
+        result = function(fwd.make_dual(torch.tensor(3.0, dtype=dtype), torch.tensor(1.0, dtype=dtype)))
+        assert result.dtype == dtype and fwd.unpack_dual(result).tangent.dtype == dtype

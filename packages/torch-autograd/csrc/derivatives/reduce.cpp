@@ -73,7 +73,8 @@ struct Mean {
   Mean(Recorder&, const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType>)
       : r(self, dim, keepdim) {}
   void grad(const Tensor& g, Backward& b) const {
-    b[0] = torch::expand(r.restored(g) / double(r.count(b.sizes(0))), b.sizes(0));
+    b[0] =
+        torch::expand(r.restored(g), b.sizes(0)) / double(r.count(b.sizes(0)));  // in this order it may be written to
   }
 };
 
