@@ -98,8 +98,15 @@ def test_storages_sizes_dtypes_and_devices_survive():
     assert out[0][0:4] if hasattr(out[0], "__getitem__") else bytes(out[0])[:4] == np.float32(9).tobytes()
 
 
-def test_layouts_and_memory_formats_survive():
-    for constant in (torch.strided, torch.sparse_coo, torch.channels_last, torch.preserve_format):
+def test_layouts_memory_formats_and_dtypes_without_tensors_survive():
+    for constant in (
+        torch.strided,
+        torch.sparse_coo,
+        torch.channels_last,
+        torch.preserve_format,
+        torch.int4,
+        torch.uint2,
+    ):
         assert roundtrip([constant])[0] is constant
 
 

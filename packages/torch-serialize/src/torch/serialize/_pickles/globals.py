@@ -99,7 +99,7 @@ class TorchNames:
             dtype = self.backend.dtype(row)
             self._dtypes[id(dtype)] = row
             return _constant(full, dtype)
-        if module == "torch" and name in (*_MEMORY_FORMATS, *_SCHEMES, *_INTEGERS):
+        if module == "torch" and name in (*_MEMORY_FORMATS, *_SCHEMES, *_NAMED_DTYPES):
             found = self._named(name)
             if name in _SCHEMES:
                 self._schemes[id(found)] = found, name
@@ -210,7 +210,7 @@ class TorchNames:
         return self._layouts[name]
 
     def _named(self, name: str):
-        """A layout or memory format: torch-core's, or its name."""
+        """A memory format, scheme or dtype without tensors: torch-core's, or its name."""
         return getattr(getattr(self.backend, "torch", None), name, f"torch.{name}")
 
     def _is_sparse(self, data) -> bool:
@@ -279,6 +279,12 @@ _SCHEMES = (
 )
 _INTEGERS = ("qint8", "quint8", "qint32")
 _QUANTIZED = dict(zip(("int8", "uint8", "int32"), _INTEGERS, strict=True))
+#: dtypes that are named in files (by the configurations of quantizers) and have no tensors
+_NAMED_DTYPES = (
+    *_INTEGERS,
+    *(f"{kind}{bits}" for kind in ("int", "uint") for bits in range(1, 8)),
+    *("quint4x2", "quint2x4", "bits1x8", "bits2x4", "bits4x2", "bits8", "bits16", "float4_e2m1fn_x2"),
+)
 _MEMORY_FORMATS = ("contiguous_format", "channels_last", "channels_last_3d", "preserve_format")
 
 
