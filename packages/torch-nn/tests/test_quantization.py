@@ -309,6 +309,27 @@ def test_a_norm_within_a_rounded_layer_has_the_statistics_of_the_float_layer():
     assert ready[0].bn.training
 
 
+def test_a_range_of_the_last_call_is_that_of_the_input():
+    net = nn.Sequential(nn.Linear(2, 2, bias=False), nn.ReLU())
+    with torch.no_grad():
+        net[0].weight.copy_(torch.tensor([[1.0, 0.0], [0.0, 1.0]]))
+    rounded = q.FakeQuantize.with_args(
+        observer=q.MovingAverageMinMaxObserver, quant_min=0, quant_max=255, dtype=torch.quint8, averaging_constant=1
+    )
+    net.qconfig = q.QConfig(rounded, q.default_weight_fake_quant)
+    dynamic = torch.ao.nn.qat.dynamic
+    ready = q.prepare_qat(net.train(), {nn.Linear: dynamic.Linear})
+    x = torch.tensor([[0.5, 2.54], [-0.01, 1.0]])
+    result = ready(x)
+    scale = (2.54 + 0.01) / 255  # of the input, which takes 0.5 to 50 steps; the weight is 127 steps of 1 / 127.5
+    assert torch.allclose(result, (torch.round(x / scale) * scale * (127 / 127.5)).relu(), atol=0.011)
+    assert ready[0].activation_post_process.scale.item() == pytest.approx(scale, rel=1e-6)
+    small = q.convert(ready.eval(), {dynamic.Linear: torch.ao.nn.quantized.dynamic.Linear})
+    assert type(small[0]) is torch.ao.nn.quantized.dynamic.Linear and not small[0]._forward_pre_hooks
+    with pytest.raises(ValueError, match="remember earlier ones"):
+        dynamic.Linear(2, 2, qconfig=q.get_default_qat_qconfig("x86"))
+
+
 def test_training_needs_training_mode_and_a_configuration():
     with pytest.raises(AssertionError, match="prepare_qat only works on models in training mode"):
         q.prepare_qat(nn.Sequential(nn.Linear(1, 1)).eval())

@@ -37,6 +37,13 @@ class _Post:
         return module.activation_post_process(output)
 
 
+class _Pre:
+    """The hook that shows its input to the observer of a layer, if that remembers nothing of earlier ones."""
+
+    def __call__(self, module: nn.Module, inputs: Any) -> Any:
+        return module.activation_post_process(inputs[0])
+
+
 def _add_observers(module: nn.Module, kinds: set[Any], whole: set[Any]) -> None:
     config = getattr(module, "qconfig", None)
     kind = type(module)
@@ -45,7 +52,10 @@ def _add_observers(module: nn.Module, kinds: set[Any], whole: set[Any]) -> None:
             module.activation_post_process = config.activation()
         elif kind.__name__ != "DeQuantStub" and not hasattr(module, "activation_post_process"):
             module.add_module("activation_post_process", config.activation())
-            module.register_forward_hook(_Post(), prepend=True)
+            if _is_memoryless(config):
+                module.register_forward_pre_hook(_Pre(), prepend=True)
+            else:
+                module.register_forward_hook(_Post(), prepend=True)
         if kind in whole or not list(module.children()) or kind.__module__.startswith("torch.ao.nn"):
             return
     for child in list(module.children()):
@@ -55,7 +65,14 @@ def _add_observers(module: nn.Module, kinds: set[Any], whole: set[Any]) -> None:
 
 def _dynamic(config: Any) -> bool:
     made = config.activation()
-    return bool(getattr(made, "is_dynamic", False)) or type(made).__name__ in ("PlaceholderObserver", "NoopObserver")
+    dynamic = getattr(made, "is_dynamic", False) and not _is_memoryless(config)
+    return bool(dynamic) or type(made).__name__ in ("PlaceholderObserver", "NoopObserver")
+
+
+def _is_memoryless(config: Any) -> bool:
+    """Whether ranges of activations are those of the last call; these are of a layer's input, all others of its result."""
+    made = config.activation()
+    return getattr(getattr(made, "activation_post_process", made), "averaging_constant", None) == 1
 
 
 def prepare(
@@ -82,9 +99,8 @@ def prepare(
 
         warnings.warn("prepare: no module has a qconfig; set model.qconfig first", stacklevel=2)
     kinds = set(allow_list or {*mappings.DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, *mappings.DEFAULT_QAT_MODULE_MAPPINGS})
-    _add_observers(
-        model, kinds | set(mappings.DEFAULT_QAT_MODULE_MAPPINGS.values()), set(observer_non_leaf_module_list or ())
-    )
+    whole = set(observer_non_leaf_module_list or ())
+    _add_observers(model, kinds | set(mappings.DEFAULT_QAT_MODULE_MAPPINGS.values()) | whole, whole)
     return model
 
 
@@ -96,7 +112,8 @@ def swap_module(
         return mod
     made = mapping[type(mod)].from_float(mod)
     for hook in mod._forward_pre_hooks.values():
-        made.register_forward_pre_hook(hook)
+        if not isinstance(hook, _Pre):
+            made.register_forward_pre_hook(hook)
     for hook in mod._forward_hooks.values():
         if not isinstance(hook, _Post):
             made.register_forward_hook(hook)
@@ -121,7 +138,7 @@ def convert(
     top = swap_module(module, mapping)
     _convert(top, mapping)
     if remove_qconfig:
-        _clean(top)
+        _remove_qconfig(top)
     return top
 
 
@@ -135,16 +152,17 @@ def _convert(module: nn.Module, mapping: dict[Any, Any]) -> None:
         setattr(module, name, made)
 
 
-def _clean(module: nn.Module) -> None:
-    """Without configurations, observers and their hooks."""
+def _remove_qconfig(module: nn.Module) -> None:
+    """Take configurations, observers and their hooks away; torchao calls it by this name."""
     for one in list(module.modules()):
         one.__dict__.pop("qconfig", None)
         post = one._modules.get("activation_post_process")
         if isinstance(post, (ObserverBase, FakeQuantizeBase)):
             del one._modules["activation_post_process"]
-        for handle, hook in list(one._forward_hooks.items()):
-            if isinstance(hook, _Post):
-                del one._forward_hooks[handle]
+        for hooks in (one._forward_hooks, one._forward_pre_hooks):
+            for handle, hook in list(hooks.items()):
+                if isinstance(hook, (_Post, _Pre)):
+                    del hooks[handle]
 
 
 def quantize(model: nn.Module, run_fn: Any, run_args: Any, mapping: Any = None, inplace: bool = False) -> nn.Module:

@@ -1,10 +1,11 @@
 """Layers that round their weight as quantization will, for training."""
 
-from torch import nn
+from torch import _seams, nn
 from torch.ao.nn.quantized._weights import adopt
 from torch.nn import functional as F
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "Embedding", "EmbeddingBag", "Linear"]
+__getattr__, __dir__ = _seams.later(globals(), modules=("dynamic",))
 
 
 class _Rounding:
