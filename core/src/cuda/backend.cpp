@@ -20,6 +20,7 @@
 #include "ops/index/index.h"
 #include "ops/linalg/work.h"
 #include "ops/random/draw_work.h"
+#include "ops/recurrence_work.h"
 #include "ops/reduce/scan.h"
 #include "ops/sort/sort_work.h"
 #include "ops/sparse/work.h"
@@ -173,6 +174,7 @@ void start() {
   set_work(DeviceType::CUDA, &sparse_matrices);
   set_work(DeviceType::CUDA, &lapack);
   set_work(DeviceType::CUDA, &chains);
+  set_work(DeviceType::CUDA, &recurrences);
 }
 
 }  // namespace torch::cuda

@@ -22,10 +22,10 @@ template <class N>
 struct alignas(16) Together {
   N at[kTogether];
 };
-template <Recurrence kKind>
-constexpr int kGates = kKind == Recurrence::LSTM  ? 4
-                       : kKind == Recurrence::GRU ? 3
-                                                  : 1;
+template <RecurrenceKind kKind>
+constexpr int kGates = kKind == RecurrenceKind::Lstm  ? 4
+                       : kKind == RecurrenceKind::Gru ? 3
+                                                      : 1;
 constexpr int kActed = 4;
 
 template <class E>
@@ -66,8 +66,8 @@ __device__ __forceinline__ void add_products(Together<N>& sums, const E* w, int 
   }
 }
 
-template <class E, Recurrence kKind>
-__global__ __launch_bounds__(kThreads) void forward(RecurrenceCall c) {
+template <class E, RecurrenceKind kKind>
+__global__ __launch_bounds__(kThreads) void forward(WholeRecurrence c) {
   using N = typename Block<E>::N;
   using All = Together<N>;
   TORCH_DYNAMIC_SHARED(All, shared);
@@ -79,13 +79,13 @@ __global__ __launch_bounds__(kThreads) void forward(RecurrenceCall c) {
   for (int64_t first = int64_t(blockIdx.x) * kTogether; first < c.batch; first += int64_t(gridDim.x) * kTogether) {
     const int rows = c.batch - first < kTogether ? int(c.batch - first) : kTogether;
     read_rows<E>(own.state, c.h0, first, rows, size);
-    if (kKind == Recurrence::LSTM) read_rows<E>(own.cell, c.c0, first, rows, size);
+    if (kKind == RecurrenceKind::Lstm) read_rows<E>(own.cell, c.c0, first, rows, size);
     __syncthreads();
     for (int64_t s = 0; s < steps; ++s) {
       for (int j = int(threadIdx.x); j < wide; j += kThreads) {
         All sums;
         TORCH_UNROLL
-        for (int row = 0; row < kTogether; ++row) sums.at[row] = number(static_cast<const E*>(c.b)[j]);
+        for (int row = 0; row < kTogether; ++row) sums.at[row] = c.b ? number(static_cast<const E*>(c.b)[j]) : 0;
         add_products(sums, own.w + j, wide, own.state, size);
         own.gates[j] = sums;
       }
@@ -94,25 +94,27 @@ __global__ __launch_bounds__(kThreads) void forward(RecurrenceCall c) {
       for (int e = int(threadIdx.x); e < size * rows; e += kThreads) {
         const int k = e % size, row = e / size;
         const E* const of_input = static_cast<const E*>(c.gates) + (begin + row) * wide + k;
-        E* const acted = static_cast<E*>(c.acted) + (begin + row) * (kActed * size) + k;
+        E* const acted = c.acted ? static_cast<E*>(c.acted) + (begin + row) * (kActed * size) + k : nullptr;
         const auto x = [&](int gate) { return N(number(of_input[gate * size])); };
         const auto h = [&](int gate) { return own.gates[gate * size + k].at[row]; };
-        const auto keep = [&](int gate, N value) { acted[gate * size] = cast<E>(value); };
+        const auto keep = [&](int gate, N value) {
+          if (acted) acted[gate * size] = cast<E>(value);
+        };
         N& state = own.state[k].at[row];
         E made;
-        if constexpr (kKind == Recurrence::LSTM) {
+        if constexpr (kKind == RecurrenceKind::Lstm) {
           const N i = sigmoid_of(N(x(0) + h(0))), f = sigmoid_of(N(x(1) + h(1))), g = tanh_of(N(x(2) + h(2))),
                   o = sigmoid_of(N(x(3) + h(3)));
           const E cell = cast<E>(N(f * own.cell[k].at[row] + i * g));
-          static_cast<E*>(c.cells)[(begin + row) * size + k] = cell;
+          if (c.cells) static_cast<E*>(c.cells)[(begin + row) * size + k] = cell;
           own.cell[k].at[row] = number(cell);
           keep(0, i), keep(1, f), keep(2, g), keep(3, o);
           made = cast<E>(N(o * tanh_of(N(number(cell)))));
-        } else if constexpr (kKind == Recurrence::GRU) {
+        } else if constexpr (kKind == RecurrenceKind::Gru) {
           const N r = sigmoid_of(N(x(0) + h(0))), z = sigmoid_of(N(x(1) + h(1))), n = tanh_of(N(x(2) + r * h(2)));
           keep(0, r), keep(1, z), keep(2, n), keep(3, h(2));
           made = cast<E>(N(n + z * (state - n)));
-        } else if constexpr (kKind == Recurrence::Tanh) {
+        } else if constexpr (kKind == RecurrenceKind::Tanh) {
           made = cast<E>(tanh_of(N(x(0) + h(0))));
         } else {
           const N sum = x(0) + h(0);
@@ -123,13 +125,13 @@ __global__ __launch_bounds__(kThreads) void forward(RecurrenceCall c) {
       }
       __syncthreads();
     }
-    if (kKind == Recurrence::LSTM) write_rows<E>(c.last_cell, own.cell, first, rows, size);
+    if (kKind == RecurrenceKind::Lstm) write_rows<E>(c.last_cell, own.cell, first, rows, size);
     __syncthreads();  // before they are read again
   }
 }
 
-template <class E, Recurrence kKind>
-__global__ __launch_bounds__(kThreads) void backward(RecurrenceCall c) {
+template <class E, RecurrenceKind kKind>
+__global__ __launch_bounds__(kThreads) void backward(WholeRecurrence c) {
   using N = typename Block<E>::N;
   using All = Together<N>;
   TORCH_DYNAMIC_SHARED(All, shared);
@@ -140,7 +142,7 @@ __global__ __launch_bounds__(kThreads) void backward(RecurrenceCall c) {
   for (int64_t first = int64_t(blockIdx.x) * kTogether; first < c.batch; first += int64_t(gridDim.x) * kTogether) {
     const int rows = c.batch - first < kTogether ? int(c.batch - first) : kTogether;
     read_rows<E>(own.state, nullptr, first, rows, size);
-    if (kKind == Recurrence::LSTM) read_rows<E>(own.cell, c.grad_c, first, rows, size);
+    if (kKind == RecurrenceKind::Lstm) read_rows<E>(own.cell, c.grad_c, first, rows, size);
     __syncthreads();
     for (int64_t s = steps - 1; s >= 0; --s) {
       const int64_t t = c.reverse ? steps - 1 - s : s, before = c.reverse ? t + 1 : t - 1;
@@ -152,7 +154,7 @@ __global__ __launch_bounds__(kThreads) void backward(RecurrenceCall c) {
           if (row >= rows) return;
           const int64_t at = (begin + row) * wide + gate * size + k;
           static_cast<E*>(c.grad_gates)[at] = cast<E>(of_input);
-          if (kKind == Recurrence::GRU) static_cast<E*>(c.grad_of_state)[at] = cast<E>(of_state);
+          if (kKind == RecurrenceKind::Gru) static_cast<E*>(c.grad_of_state)[at] = cast<E>(of_state);
         };
         if (row >= rows) {
           for (int gate = 0; gate < kGates<kKind>; ++gate) give(gate, 0, 0);
@@ -167,7 +169,7 @@ __global__ __launch_bounds__(kThreads) void backward(RecurrenceCall c) {
         N& state = own.state[k].at[row];
         const N gh = state + (c.grad_out ? value(c.grad_out, at) : N(0));
         state = 0;
-        if constexpr (kKind == Recurrence::LSTM) {
+        if constexpr (kKind == RecurrenceKind::Lstm) {
           const N i = acted(0), f = acted(1), g = acted(2), o = acted(3), y = tanh_of(value(c.cells, at));
           N& cell = own.cell[k].at[row];
           const N gc = cell + gh * o * (1 - y * y), last = s ? value(c.cells, earlier) : value(c.c0, earlier);
@@ -175,14 +177,14 @@ __global__ __launch_bounds__(kThreads) void backward(RecurrenceCall c) {
           TORCH_UNROLL
           for (int gate = 0; gate < 4; ++gate) give(gate, of[gate], of[gate]);
           cell = gc * f;
-        } else if constexpr (kKind == Recurrence::GRU) {
+        } else if constexpr (kKind == RecurrenceKind::Gru) {
           const N r = acted(0), z = acted(1), n = acted(2), of_n = acted(3);
           const N last = s ? value(c.out, earlier) : value(c.h0, earlier);
           const N gn = gh * (1 - z) * (1 - n * n), gr = gn * of_n * r * (1 - r), gz = gh * (last - n) * z * (1 - z);
           give(0, gr, gr), give(1, gz, gz), give(2, gn, gn * r);
           state = gh * z;
         } else {
-          const N y = value(c.out, at), g = kKind == Recurrence::Tanh ? gh * (1 - y * y) : y > 0 ? gh : N(0);
+          const N y = value(c.out, at), g = kKind == RecurrenceKind::Tanh ? gh * (1 - y * y) : y > 0 ? gh : N(0);
           give(0, g, g);
         }
       }
@@ -195,27 +197,27 @@ __global__ __launch_bounds__(kThreads) void backward(RecurrenceCall c) {
       __syncthreads();
     }
     write_rows<E>(c.grad_h0, own.state, first, rows, size);
-    if (kKind == Recurrence::LSTM) write_rows<E>(c.grad_c0, own.cell, first, rows, size);
+    if (kKind == RecurrenceKind::Lstm) write_rows<E>(c.grad_c0, own.cell, first, rows, size);
     __syncthreads();  // before they are read again
   }
 }
 
 // f(E(), kind as a constant).
 template <class F>
-void visit(DType dtype, Recurrence kind, F f) {
+void visit(DType dtype, RecurrenceKind kind, F f) {
   const auto as = [&](auto zero) {
     const auto of = [&](auto k) { f(zero, k); };
-    if (kind == Recurrence::LSTM) return of(std::integral_constant<Recurrence, Recurrence::LSTM>());
-    if (kind == Recurrence::GRU) return of(std::integral_constant<Recurrence, Recurrence::GRU>());
-    if (kind == Recurrence::Tanh) return of(std::integral_constant<Recurrence, Recurrence::Tanh>());
-    of(std::integral_constant<Recurrence, Recurrence::Relu>());
+    if (kind == RecurrenceKind::Lstm) return of(std::integral_constant<RecurrenceKind, RecurrenceKind::Lstm>());
+    if (kind == RecurrenceKind::Gru) return of(std::integral_constant<RecurrenceKind, RecurrenceKind::Gru>());
+    if (kind == RecurrenceKind::Tanh) return of(std::integral_constant<RecurrenceKind, RecurrenceKind::Tanh>());
+    of(std::integral_constant<RecurrenceKind, RecurrenceKind::Relu>());
   };
   if (dtype == DType::Float16) return as(Float16());
   if (dtype == DType::BFloat16) return as(BFloat());
   if (dtype == DType::Float64) return as(double());
   as(float());
 }
-void run(const char* op, void (*kernel)(RecurrenceCall), const RecurrenceCall& c) {
+void run(const char* op, void (*kernel)(WholeRecurrence), const WholeRecurrence& c) {
   const DeviceGuard guard(device_of(c.out));
   const size_t shared = recurrence_shared_bytes(c.dtype, c.kind, c.size);
 #if defined(__CUDACC__)  // a kernel says when it takes more than 48 KB
@@ -227,19 +229,16 @@ void run(const char* op, void (*kernel)(RecurrenceCall), const RecurrenceCall& c
 
 }  // namespace
 
-int gates_of(Recurrence kind) {
-  return kind == Recurrence::LSTM ? kGates<Recurrence::LSTM> : kind == Recurrence::GRU ? kGates<Recurrence::GRU> : 1;
-}
-size_t recurrence_shared_bytes(DType dtype, Recurrence kind, int64_t size) {
-  const int64_t wide = gates_of(kind) * size;
+size_t recurrence_shared_bytes(DType dtype, RecurrenceKind kind, int64_t size) {
+  const int64_t wide = Recurrence{kind, 0, 0, size, false}.gates();
   if (dtype == DType::Float64) return Block<double>::bytes(size, wide);
   return dtype == DType::Float32 ? Block<float>::bytes(size, wide) : Block<Float16>::bytes(size, wide);
 }
-void run_recurrence(const RecurrenceCall& c) {
+void run_recurrence(const WholeRecurrence& c) {
   visit(c.dtype, c.kind,
         [&](auto zero, auto kind) { run("recurrence", forward<decltype(zero), decltype(kind)::value>, c); });
 }
-void run_recurrence_backward(const RecurrenceCall& c) {
+void run_recurrence_backward(const WholeRecurrence& c) {
   visit(c.dtype, c.kind,
         [&](auto zero, auto kind) { run("recurrence_backward", backward<decltype(zero), decltype(kind)::value>, c); });
 }

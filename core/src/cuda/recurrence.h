@@ -3,22 +3,21 @@
 #pragma once
 #include <cstddef>
 
+#include "ops/recurrence_work.h"
 #include "torch/core/dtype.h"
 
 namespace torch::cuda {
 
-enum class Recurrence { LSTM, GRU, Tanh, Relu };
-
 // Gates lie beside each other as weights have them: i, f, g, o of LSTM, r, z, n of GRU. All contiguous, of one dtype.
-struct RecurrenceCall {
+struct WholeRecurrence {
   DType dtype;
-  Recurrence kind;
+  RecurrenceKind kind;
   int64_t steps, batch, size;
   bool reverse;         // from the last step to the first
   const void* gates;    // of the input, (steps, batch, gates size)
-  const void *w, *b;    // of the state, (gates size, size) and (gates size)
+  const void *w, *b;    // of the state, (gates size, size) and (gates size); no bias: null
   const void *h0, *c0;  // (batch, size); c0 of LSTM only
-  void *out, *cells;    // (steps, batch, size); cells of LSTM only
+  void *out, *cells;    // (steps, batch, size); cells of LSTM only. Null, as acted: not kept
   void* last_cell;      // (batch, size)
   void* acted;          // (steps, batch, 4 size): gates as they act; of GRU r, z, n and what the state gives to n
   // Of the derivative. Null: is 0.
@@ -26,10 +25,9 @@ struct RecurrenceCall {
   void *grad_gates, *grad_of_state;  // of gates of the input and of the state, which are other ones for GRU only
   void *grad_h0, *grad_c0;
 };
-int gates_of(Recurrence kind);
 // Of a block; devices differ in how much they have.
-size_t recurrence_shared_bytes(DType dtype, Recurrence kind, int64_t size);
-void run_recurrence(const RecurrenceCall& call);
-void run_recurrence_backward(const RecurrenceCall& call);
+size_t recurrence_shared_bytes(DType dtype, RecurrenceKind kind, int64_t size);
+void run_recurrence(const WholeRecurrence& call);
+void run_recurrence_backward(const WholeRecurrence& call);
 
 }  // namespace torch::cuda

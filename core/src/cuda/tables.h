@@ -15,6 +15,7 @@ struct CreateWork;
 struct DrawWork;
 struct FftWork;
 struct MaskWork;
+struct RecurrenceWork;
 struct ScanWork;
 struct SortWork;
 struct SparseWork;
@@ -54,7 +55,8 @@ extern const CreateWork creation;
 extern const DrawWork draw_kernels;
 extern const FftWork fourier;
 extern const SparseWork sparse_matrices;
-extern const ChainWork chains;  // chain.cpp
+extern const ChainWork chains;            // chain.cpp
+extern const RecurrenceWork recurrences;  // recurrence.cpp
 
 // Registers the backend and all tables; once, when the plug-in is loaded.
 void start();

@@ -32,6 +32,7 @@
 #include "ops/linalg/work.h"
 #include "ops/product.h"
 #include "ops/random/draw_work.h"
+#include "ops/recurrence_work.h"
 #include "ops/reduce/engine.h"
 #include "ops/reduce/scan.h"
 #include "ops/sort/sort_work.h"
@@ -125,6 +126,7 @@ void choose_instruction_set() {
   set_on_cpu(index_on_cpu), set_on_cpu(product_on_cpu), set_on_cpu(sparse_on_cpu);
   set_on_cpu(scans_on_cpu), set_on_cpu(creation_on_cpu);
   set_on_cpu(sorting_on_cpu), set_on_cpu(masking_on_cpu), set_on_cpu(counting_on_cpu);
+  set_on_cpu(recurrence_on_cpu), set_on_others(recurrence_by_operators);
   set_on_others(sorting_by_order), set_on_others(masking_by_places), set_on_others(counting_by_operators);
   known<SortWork>(), known<MaskWork>();  // what those stand on
   known<LapackWork>(), known<DrawWork>(), known<FftWork>();

@@ -1,5 +1,7 @@
+#include "ops/recurrence_work.h"
 #include "torch/core/arithmetic.h"
 #include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/matmul.h"
@@ -89,5 +91,43 @@ std::tuple<Tensor, Tensor, Tensor, Tensor, Tensor> recurrent_gradients(std::vect
   }
   return {stack(of_gates), dh, dc, of_weight, of_bias};
 }
+
+namespace {
+
+std::string_view name_of(const Recurrence& s) {
+  return s.is_lstm() ? "LSTM" : s.is_gru() ? "GRU" : s.is_relu() ? "RNN_RELU" : "RNN_TANH";
+}
+
+void forward(const Recurrence& s, const RecurrenceCall& c) {
+  std::vector<RecurrentStep> steps =
+      recurrent_steps(c.gates, c.hidden, c.cell, c.weight, c.bias, name_of(s), s.reverse);
+  if (c.cell) copy_(c.last_cell, steps.back().new_cell);
+  for (const RecurrentStep& step : steps) {
+    copy_(select(c.output, 0, step.time), step.after);
+    if (!c.keep) continue;
+    if (c.cell) copy_(select(c.cells, 0, s.after(step.time)), step.new_cell);
+    if (s.acted()) copy_(select(c.acted, 0, step.time), cat(step.gates, 1));
+  }
+  if (c.keep) keep_states(s, c);
+}
+
+RecurrenceGradients backward(const Recurrence& s, const RecurrenceGradientCall& c) {
+  std::vector<RecurrentStep> steps;
+  for (int64_t i = 0; i < s.steps; ++i) {
+    const int64_t t = s.at(i);
+    RecurrentStep step{t, select(c.states, 0, s.before(t)), select(c.states, 0, s.after(t)), {}, {}, {}};
+    if (s.is_lstm()) step.cell = select(c.cells, 0, s.before(t)), step.new_cell = select(c.cells, 0, s.after(t));
+    if (s.acted()) step.gates = chunk(select(c.acted, 0, t), 4, 1);
+    steps.push_back(std::move(step));
+  }
+  RecurrenceGradients found =
+      recurrent_gradients(std::move(steps), c.grad, s.is_lstm() ? c.grad_last_cell : Tensor(), c.weight, name_of(s));
+  if (!std::get<2>(found)) std::get<2>(found) = empty_tensor({0, s.size}, c.weight.dtype(), c.weight.device());
+  return found;
+}
+
+}  // namespace
+
+const RecurrenceWork recurrence_by_operators{forward, backward};
 
 }  // namespace torch

@@ -265,12 +265,18 @@ void check_state(const char* op, const Tensor& state) {
   check_rows(op, "the state", state, state, state.size(1));
 }
 
+// Fresh, `times` as wide as the state.
+Tensor columns_like(const Tensor& state, int64_t times) {
+  return torch::empty_tensor({state.size(0), times * state.size(1)}, state.dtype(), state.device());
+}
+
 py::tuple lstm_cell(const Tensor& x, const Tensor& h, const Tensor& c) {
   check_state("lstm_cell", c);
   check_rows("lstm_cell", "gates of the input", x, c, 4 * c.size(1));
   check_rows("lstm_cell", "gates of the state", h, c, 4 * c.size(1));
-  LstmStep to = lstm_step(x, h, c);
-  return py::make_tuple(to.h, to.c, to.acted);
+  const LstmStep s{x, h, c, columns_like(c, 1), columns_like(c, 1), columns_like(c, 4)};
+  lstm_step(s);
+  return py::make_tuple(s.new_h, s.new_c, s.acted);
 }
 py::tuple lstm_cell_backward(const std::optional<Tensor>& grad_h, const std::optional<Tensor>& grad_c,
                              const Tensor& acted, const Tensor& c, const Tensor& new_c) {
@@ -280,23 +286,34 @@ py::tuple lstm_cell_backward(const std::optional<Tensor>& grad_h, const std::opt
   check_rows(op, "the new state", new_c, c, c.size(1));
   for (const auto* g : {&grad_h, &grad_c})
     if (*g) check_rows(op, "a gradient", **g, c, c.size(1));
-  LstmGradient to = lstm_step_backward(grad_h.value_or(Tensor()), grad_c.value_or(Tensor()), acted, c, new_c);
-  return py::make_tuple(to.gates, to.c);
+  const LstmGradient s{.grad_h = grad_h.value_or(Tensor()),
+                       .more = {},
+                       .grad_c = grad_c.value_or(Tensor()),
+                       .acted = acted,
+                       .c = c,
+                       .new_c = new_c,
+                       .of_gates = columns_like(c, 4),
+                       .of_c = columns_like(c, 1)};
+  lstm_step_backward(s);
+  return py::make_tuple(s.of_gates, s.of_c);
 }
 py::tuple gru_cell(const Tensor& x, const Tensor& h, const Tensor& before) {
   check_state("gru_cell", before);
   check_rows("gru_cell", "gates of the input", x, before, 3 * before.size(1));
   check_rows("gru_cell", "gates of the state", h, before, 3 * before.size(1));
-  GruStep to = gru_step(x, h, before);
-  return py::make_tuple(to.h, to.acted);
+  const GruStep s{x, h, before, columns_like(before, 1), columns_like(before, 4)};
+  gru_step(s);
+  return py::make_tuple(s.new_h, s.acted);
 }
 py::tuple gru_cell_backward(const Tensor& grad, const Tensor& acted, const Tensor& before) {
   const char* const op = "gru_cell_backward";
   check_state(op, before);
   check_rows(op, "acted", acted, before, 4 * before.size(1));
   check_rows(op, "the gradient", grad, before, before.size(1));
-  GruGradient to = gru_step_backward(grad, acted, before);
-  return py::make_tuple(to.x, to.h, to.before);
+  const GruGradient s{
+      grad, {}, acted, before, columns_like(before, 3), columns_like(before, 3), columns_like(before, 1)};
+  gru_step_backward(s);
+  return py::make_tuple(s.of_x, s.of_h, s.of_before);
 }
 
 }  // namespace

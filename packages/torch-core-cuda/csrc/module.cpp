@@ -21,13 +21,12 @@ namespace py = pybind11;
 using namespace torch::cuda;
 using torch::ErrorKind;
 
-void add_pools(py::module_& m);       // pools.cpp
-void add_graphs(py::module_& m);      // pools.cpp
-void add_fused(py::module_& m);       // fused.cpp
-void add_recurrence(py::module_& m);  // recurrence.cpp
-void add_sharing(py::module_& m);     // sharing.cpp
-void add_runtime(py::module_& m);     // sharing.cpp
-void add_layer(py::module_& m);       // layer.cpp
+void add_pools(py::module_& m);    // pools.cpp
+void add_graphs(py::module_& m);   // pools.cpp
+void add_fused(py::module_& m);    // fused.cpp
+void add_sharing(py::module_& m);  // sharing.cpp
+void add_runtime(py::module_& m);  // sharing.cpp
+void add_layer(py::module_& m);    // layer.cpp
 
 namespace {
 
@@ -309,7 +308,6 @@ PYBIND11_MODULE(_native, m) {
     return all;
   });
   add_fused(m);
-  add_recurrence(m);
   add_graphs(m);
   add_sharing(m);
   add_runtime(m);

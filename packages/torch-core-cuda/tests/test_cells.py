@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch._cuda import _native, cells
+from torch._seams import operator
 
 nn = pytest.importorskip("torch.nn")
 autograd = pytest.importorskip("torch.autograd")
@@ -32,13 +33,35 @@ def test_layers_and_their_gradients_are_those_of_the_cpu(kind, more, dtype, near
         assert (b.cpu().double() - a).abs().max() <= near * max(1.0, a.abs().max().item())
 
 
-def test_packed_sequences():
+@pytest.mark.parametrize("kind, form", [(nn.LSTM, {}), (nn.GRU, {}), (nn.RNN, {"nonlinearity": "relu"})])
+@pytest.mark.parametrize("lengths", [(5, 4, 4), (7, 2, 1)])
+def test_packed_sequences(kind, form, lengths):
     torch.manual_seed(0)
-    layer = nn.GRU(3, 4, bidirectional=True)
-    packed = nn.utils.rnn.pack_sequence([numbers((n, 3), torch.float32, n) for n in (5, 3, 1)])
-    here, last = layer(packed)
-    there, last_there = layer.cuda()(packed.to("cuda"))
-    assert torch.allclose(there.data.cpu(), here.data, atol=1e-6) and torch.allclose(last_there.cpu(), last, atol=1e-6)
+    here = kind(3, 4, bidirectional=True, **form)
+    there = kind(3, 4, bidirectional=True, **form).cuda()
+    there.load_state_dict(here.state_dict())
+    packed, found = nn.utils.rnn.pack_sequence([numbers((n, 3), torch.float32, n) for n in lengths]), []
+    for layer, given in ((here, packed), (there, packed.to("cuda"))):
+        output, last = layer(given)
+        states = last if kind is nn.LSTM else (last,)
+        total = output.data.square().sum() + sum(s.sin().sum() for s in states)
+        found.append([output.data, *states, *torch.autograd.grad(total, list(layer.parameters()))])
+    for a, b in zip(*found, strict=True):
+        assert torch.allclose(b.cpu(), a, atol=1e-5)
+
+
+def test_packed_sequences_are_one_launch_for_all_steps():
+    layer = nn.GRU(3, 4).cuda()
+
+    def launches(longest):
+        packed = nn.utils.rnn.pack_sequence([torch.ones(longest - i, 3) for i in range(3)]).to("cuda")
+        with torch.no_grad():
+            layer(packed)
+            before = _native.counts()["launches"]
+            layer(packed)
+        return _native.counts()["launches"] - before
+
+    assert launches(30) == launches(6)
 
 
 def test_a_step_is_one_launch_and_two_products():
@@ -125,36 +148,79 @@ def test_a_sequence_is_one_launch_beside_the_products_of_the_input(kind, form):
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("kind, gates", [("LSTM", 4), ("GRU", 3), ("RNN_TANH", 1), ("RNN_RELU", 1)])
 def test_derivatives_of_sequences_to_the_second_order(kind, gates, reverse):
-    def operator(x, h, w, b, *cell):
-        out, last, *_ = torch.ops.torch_cuda.recurrence(x, h, *(cell or (None,)), w, b, kind, reverse)
+    def run(x, h, w, b, *cell):
+        out, last, *_ = operator("_recurrence")(x, h, *(cell or (None,)), w, b, kind, reverse, True)
         return (out, last) if cell else out
 
     shapes = [(3, 2, gates * 2), (2, 2), (gates * 2, 2), (gates * 2,), *([(2, 2)] if kind == "LSTM" else [])]
     given = [numbers(s, seed=i).cuda().requires_grad_() for i, s in enumerate(shapes)]
-    assert autograd.gradcheck(operator, given)
-    assert autograd.gradgradcheck(operator, given)
+    assert autograd.gradcheck(run, given)
+    assert autograd.gradgradcheck(run, given)
 
 
-def test_layers_whose_weights_have_no_room_go_step_by_step():
-    torch.manual_seed(0)
-    layer, x = nn.GRU(2, 200), numbers((2, 1, 2), torch.float32)
-    assert not _native.has_recurrence(0, torch.float32, "GRU", 200) and _native.has_recurrence(
-        0, torch.float32, "GRU", 64
-    )
-    expected, _ = layer(x)
-    found, _ = layer.cuda()(x.cuda())
-    assert torch.allclose(found.cpu(), expected, atol=1e-5)
+@pytest.mark.parametrize("keep", [False, True])
+@pytest.mark.parametrize("size", [3, 180])
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("kind, gates", [("LSTM", 4), ("GRU", 3), ("RNN_TANH", 1), ("RNN_RELU", 1)])
+def test_the_operator_gives_what_the_cpu_does_whole_and_step_by_step(kind, gates, reverse, size, keep):
+    _native.configure(order=5, lazy=True)
+    shapes = [(4, 6, gates * size), (6, size), (6, size), (gates * size, size), (gates * size,)]
+    given = [numbers(s, seed=i) / size**0.5 for i, s in enumerate(shapes)]
+    if kind != "LSTM":
+        given[2] = None
+    there = [t if t is None else t.cuda() for t in given]
+    before = _native.counts()["launches"]
+    found = operator("_recurrence")(*there, kind, reverse, keep)
+    launches = _native.counts()["launches"] - before
+    assert (launches == 1) == (size == 3)
+    wanted = operator("_recurrence")(*given, kind, reverse, keep)
+    for a, b in zip(found, wanted, strict=True):
+        assert a.shape == b.shape and torch.allclose(a.cpu(), b, atol=1e-12)
+    if keep:
+        for grads in ([0], [1], [0, 1]) if kind == "LSTM" else ([0],):
+            of = [wanted[i] if i in grads else None for i in (0, 1)]
+            onto = [g if g is None else g.cuda() for g in of]
+            wanted_grads = operator("_recurrence_backward")(*of, given[3], *wanted[2:], kind, reverse)
+            found_grads = operator("_recurrence_backward")(*onto, there[3], *found[2:], kind, reverse)
+            for a, b in zip(found_grads, wanted_grads, strict=True):
+                assert a.shape == b.shape and torch.allclose(a.cpu(), b, atol=1e-11)
+
+
+@pytest.mark.parametrize("kind, form", LAYERS)
+def test_a_step_of_a_layer_without_room_is_a_product_and_a_launch(kind, form):
+    layer = kind(2, 300, **form).cuda()
+
+    def launches(steps):
+        x = torch.ones(steps, 5, 2, device="cuda")
+        with torch.no_grad():
+            layer(x)
+            before = _native.counts()["launches"]
+            layer(x)
+        return _native.counts()["launches"] - before
+
+    assert launches(5) - launches(3) == 2 * 2
+
+
+def test_nothing_is_kept_for_a_gradient_that_nobody_asks_for():
+    layer, x = nn.LSTM(4, 8).cuda(), torch.ones(64, 8, 4, device="cuda")
+
+    def peak():
+        torch.cuda.reset_peak_memory_stats()
+        before = torch.cuda.memory_allocated()
+        layer(x)
+        return torch.cuda.max_memory_allocated() - before
+
+    kept = peak()
+    with torch.no_grad():
+        assert peak() < kept - 64 * 8 * 8 * 5 * 4  # four gates and a cell
 
 
 def test_a_sequence_says_what_does_not_fit():
     x, h, w, b = (torch.ones(s, device="cuda") for s in ((3, 2, 9), (2, 3), (9, 3), (9,)))
-    recurrence = torch.ops.torch_cuda.recurrence
-    with pytest.raises(RuntimeError, match=r"the weight must be torch.float32 of shape \(9, 3\)"):
-        recurrence(x, h, None, w.t().contiguous(), b, "GRU", False)
-    with pytest.raises(RuntimeError, match="expected LSTM, GRU, RNN_TANH or RNN_RELU, got ELMAN"):
-        recurrence(x, h, None, w, b, "ELMAN", False)
-    with pytest.raises(RuntimeError, match="LSTM, and nothing else, has a cell"):
-        recurrence(x, h, h, w, b, "GRU", False)
+    with pytest.raises(RuntimeError, match=r"_recurrence: expected weight of size \(9, 3\), got \(3, 9\)"):
+        operator("_recurrence")(x, h, None, w.t(), b, "GRU", False, False)
+    with pytest.raises(RuntimeError, match=r"_recurrence: .* on cuda:0 and \(2, 3\) torch.float32 on cpu"):
+        operator("_recurrence")(x, h.cpu(), None, w, b, "GRU", False, False)
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])

@@ -75,6 +75,24 @@ def test_a_number_that_is_none_stays_one_behind_relu():
     assert output.isnan().tolist() == [[[False, True, False]]]
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_half_types_are_composed_and_keep_what_the_gradient_takes(kind, reverse):
+    given = operands(kind, 3, 2, 4)
+    half = [t if t is None else t.bfloat16() for t in given]
+    for a, b in zip(
+        operator("_recurrence")(*given, kind, reverse, True),
+        operator("_recurrence")(*half, kind, reverse, True),
+        strict=True,
+    ):
+        assert b.dtype == torch.bfloat16 and a.shape == b.shape and torch.allclose(b.double(), a, atol=0.05)
+    saved = operator("_recurrence")(*half, kind, reverse, True)
+    found = operator("_recurrence_backward")(saved[0], None, half[3], *saved[2:], kind, reverse)
+    wide = [t.double() for t in (saved[0], half[3], *saved[2:])]
+    for a, b in zip(operator("_recurrence_backward")(wide[0], None, *wide[1:], kind, reverse), found, strict=True):
+        assert b.dtype == torch.bfloat16 and torch.allclose(b.double(), a, rtol=0.05, atol=0.05)
+
+
 @pytest.mark.parametrize(
     ("change", "error", "text"),
     [
@@ -82,7 +100,7 @@ def test_a_number_that_is_none_stays_one_behind_relu():
         ({"gates": torch.zeros(2, 3, 5)}, RuntimeError, r"expected gates of size \(2, 3, 16\), got \(2, 3, 5\)"),
         ({"gates": torch.zeros(0, 3, 16)}, RuntimeError, "at least one step"),
         ({"gates": torch.zeros(3, 16)}, RuntimeError, r"expected gates \(T, N, G\)"),
-        ({"gates": torch.zeros(2, 3, 16).half()}, NotImplementedError, "float32 or float64, got torch.float16"),
+        ({"gates": torch.zeros(2, 3, 16).int()}, NotImplementedError, "floating point, got torch.int32"),
         ({"weight": torch.zeros(4, 16)}, RuntimeError, r"expected weight of size \(16, 4\)"),
         ({"cell": None}, RuntimeError, "a cell belongs to LSTM"),
         ({"cell": torch.zeros(3, 4).double()}, RuntimeError, "cell of torch.float32 as the others, got torch.float64"),

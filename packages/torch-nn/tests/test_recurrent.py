@@ -288,10 +288,51 @@ def test_a_sequence_as_one_operator_is_that_of_its_steps(kind, monkeypatch):
         return output, last, *torch.autograd.grad(output.square().sum() + last.sin().sum(), [x, *layer.parameters()])
 
     whole, called = results(), []
-    monkeypatch.setattr(_recurrence, "_whole", lambda *given: called.append(given))
+    monkeypatch.setattr(_recurrence, "_takes_whole", lambda *given: called.append(given))
     for a, b in zip(whole, results(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
     assert len(called) == 4
+
+
+@pytest.mark.parametrize("bidirectional", [False, True])
+@pytest.mark.parametrize(
+    ("kind", "form"), [(nn.LSTM, {}), (nn.GRU, {}), (nn.RNN, {}), (nn.RNN, {"nonlinearity": "relu"})]
+)
+def test_packed_sequences_as_one_operator_are_those_of_their_steps(kind, form, bidirectional, monkeypatch):
+    from torch.nn.modules import _recurrence
+
+    torch.manual_seed(0)
+    layer = kind(3, 4, 2, bidirectional=bidirectional, **form).double()
+    parts = [torch.randn(n, 3, dtype=torch.float64, requires_grad=True) for n in (6, 6, 5, 5, 4)]
+
+    def results():
+        output, last = layer(sequences.pack_sequence(parts))
+        last = torch.cat(last) if kind is nn.LSTM else last
+        total = output.data.square().sum() + last.sin().sum()
+        first = torch.autograd.grad(total, [*parts, *layer.parameters()], create_graph=True)
+        return output.data, last, *first, *torch.autograd.grad(sum(g.square().sum() for g in first), parts)
+
+    whole, ways = results(), []
+    monkeypatch.setattr(_recurrence, "_pays_padded", lambda *given: ways.append(given))
+    for a, b in zip(whole, results(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-11, atol=1e-12)
+    assert len(ways) == 2 * (1 + bidirectional)
+
+
+def test_packed_sequences_of_very_unequal_lengths_are_not_padded():
+    from torch.nn.modules import _recurrence
+
+    assert _recurrence._pays_padded(torch.ones(8, 1), [3, 3, 2])
+    assert not _recurrence._pays_padded(torch.ones(6, 1), [3, 2, 1])
+
+
+def test_padding_of_a_growing_state_is_not_seen():
+    layer, parts = nn.RNN(1, 1, nonlinearity="relu", bias=False), [torch.zeros(130, 1), torch.ones(101, 1)]
+    with torch.no_grad():
+        layer.weight_ih_l0.fill_(1), layer.weight_hh_l0.fill_(2.3)  # beyond float32 after 107 steps
+    _, last = layer(sequences.pack_sequence(parts))
+    last[0, 1, 0].backward()
+    assert last[0, 0] == 0 and last[0, 1] > 1e36 and layer.weight_hh_l0.grad.isfinite()
 
 
 def test_those_who_see_operators_see_steps():

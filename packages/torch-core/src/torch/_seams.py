@@ -74,8 +74,9 @@ LATER = {
     "lstm_step_on_cuda": "_cuda.cells:lstm_step",
     "gru_step_on_cuda": "_cuda.cells:gru_step",
     "recurrence_on_cuda": "_cuda.cells:recurrence",
-    # --- examples of torch.func.vmap ---
+    # --- examples of torch.func.vmap, and whoever else sees operators ---
     "is_batched": "_functorch._batches:is_batchedtensor",
+    "is_seen": "_functorch._batches:is_seen",
     # --- tensors without memory, of classes that answer operators ---
     "is_hollow": "_copying:is_hollow",
     "make_hollow": "_C:_hollow",

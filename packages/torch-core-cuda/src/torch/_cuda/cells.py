@@ -1,7 +1,4 @@
-"""Recurrent layers: a sequence as one kernel each way where the weights of its state have room in shared memory, else a step.
-
-``torch_cuda::recurrence`` takes the gates of the input for all steps, the first state and the weights of the state; its derivative
-gives gradients of gates, of which those of the weights are a product.
+"""Steps of recurrent layers. A whole sequence is the core's ``_recurrence`` (core/src/cuda/recurrence.cpp).
 
 ``torch_cuda::lstm_cell`` takes the gates that come from the input and from the state, and gives the new state and the gates as they
 acted, from which its derivative is computed. The derivative of the derivative is that of the composed formula.
@@ -31,14 +28,6 @@ _library.impl("gru_cell", _native.gru_cell, "CUDA")
 # x and h are for the second derivative only
 _library.impl("lstm_cell_backward", lambda *a: _native.lstm_cell_backward(*a[:5]), "CUDA")
 _library.impl("gru_cell_backward", lambda *a: _native.gru_cell_backward(*a[:3]), "CUDA")
-_library.define(
-    "recurrence(Tensor gates, Tensor h, Tensor? c, Tensor w, Tensor b, str kind, bool reverse) -> (Tensor, Tensor, Tensor, Tensor)"
-)
-_library.define(
-    "recurrence_backward(Tensor? grad, Tensor? grad_c, Tensor gates, Tensor h, Tensor? c, Tensor w, Tensor b, Tensor out, "
-    "Tensor cells, Tensor acted, str kind, bool reverse) -> (Tensor, Tensor, Tensor, Tensor, Tensor)"
-)
-_library.impl("recurrence", _native.recurrence, "CUDA")
 
 
 def _rows(t):
@@ -140,104 +129,11 @@ def _gru_second(ctx, *weights):
     return g, None, before, x, h
 
 
-def composed_recurrence(kind, reverse, gates, h, *rest):
-    """The same in operators: outputs, and the last cell of LSTM."""
-    *cells, w, b = rest
-    steps, outputs = gates.unbind(0), []
-    for gate in reversed(steps) if reverse else steps:
-        of_state = torch.addmm(b, h, w.t())
-        if kind == "LSTM":
-            h, *cells = composed_lstm(gate, of_state, *cells)
-        elif kind == "GRU":
-            (h,) = composed_gru(gate, of_state, h)
-        else:
-            h = (torch.tanh if kind == "RNN_TANH" else torch.relu)(gate + of_state)
-        outputs.append(h)
-    return torch.stack(outputs[::-1] if reverse else outputs), *cells
-
-
-def _no_cell(h):
-    return h.new_empty((0, *h.shape[1:]))
-
-
-@library.register_fake("torch_cuda::recurrence")
-def _shapes(gates, h, c, w, b, kind, reverse):
-    steps, batch, size = *gates.shape[:2], h.shape[1]
-    last = _no_cell(h) if c is None else torch.empty_like(c)
-    of_cells = gates.new_empty((0 if c is None else steps, batch, size))
-    return (
-        h.new_empty((steps, batch, size)),
-        last,
-        of_cells,
-        h.new_empty((steps, batch, 0 if kind[:3] == "RNN" else 4 * size)),
-    )
-
-
-@library.register_fake("torch_cuda::recurrence_backward")
-def _shapes_of_backward(grad, grad_c, gates, h, c, w, b, out, cells, acted, kind, reverse):
-    return tuple(torch.empty_like(t) for t in (gates, h, _no_cell(h) if c is None else c, w, b))
-
-
-def _run_backward(grad, grad_c, gates, h, c, w, b, out, *rest):
-    of_gates, of_state, of_h, of_c = _native.recurrence_backward(grad, grad_c, gates, h, c, w, b, out, *rest)
-    before = torch.cat([out[1:], h[None]] if rest[-1] else [h[None], out[:-1]])
-    rows = of_state.flatten(0, 1)
-    return of_gates, of_h, of_c, rows.t() @ before.flatten(0, 1), rows.sum(0)
-
-
-_library.impl("recurrence_backward", _run_backward, "CUDA")
-
-
-def _save_recurrence(ctx, inputs, output):
-    *given, ctx.kind, ctx.reverse = inputs
-    out, _, cells, acted = output
-    ctx.set_materialize_grads(False)
-    ctx.save_for_backward(*given, out, cells, acted)
-
-
-def _recurrence_backward(ctx, grad, grad_c, *_):
-    gates, h, c, w, b, out, cells, acted = ctx.saved_tensors
-    grad_c = None if c is None else grad_c  # tangents have one of nothing, too
-    if grad is None and grad_c is None:
-        return (None,) * 7
-    found = torch.ops.torch_cuda.recurrence_backward(
-        grad, grad_c, gates, h, c, w, b, out, cells, acted, ctx.kind, ctx.reverse
-    )
-    of_gates, of_h, of_c, of_w, of_b = found
-    return of_gates, of_h, None if c is None else of_c, of_w, of_b, None, None
-
-
-def _save_recurrence_backward(ctx, inputs, output):
-    ctx.kind, ctx.reverse = inputs[-2:]
-    ctx.set_materialize_grads(False)
-    ctx.save_for_backward(*inputs[:7])
-
-
-def _recurrence_second(ctx, *weights):
-    grad, grad_c, *given = ctx.saved_tensors
-    has_cell = given[2] is not None
-    if not has_cell:
-        del given[2]
-        weights = (*weights[:2], *weights[3:])
-
-    def formula(*tensors):
-        return composed_recurrence(ctx.kind, ctx.reverse, *tensors)
-
-    grads = (grad, grad_c) if has_cell else (grad,)
-    of_given, of_grads = _second(formula, given, grads, weights)
-    if not has_cell:
-        of_given.insert(2, None)
-        of_grads.append(None)
-    return *of_grads, *of_given, *(None,) * 5
-
-
 for _name, _backward, _setup in (
     ("lstm_cell", _lstm_backward, _save_lstm),
     ("lstm_cell_backward", _lstm_second, _save_lstm_backward),
     ("gru_cell", _gru_backward, _save_gru),
     ("gru_cell_backward", _gru_second, _save_gru_backward),
-    ("recurrence", _recurrence_backward, _save_recurrence),
-    ("recurrence_backward", _recurrence_second, _save_recurrence_backward),
 ):
     library.register_autograd(f"torch_cuda::{_name}", _backward, setup_context=_setup)
 
@@ -259,16 +155,4 @@ def gru_step(x, h, before):
 
 
 def recurrence(kind, gates, state, w, b, reverse):
-    """Outputs and the last state of a layer by gates (T, N, gates) of the input, or None where the kernel does not take them."""
-    h = state[0]
-    if gates.dim() != 3 or not len(gates) or h.dtype not in DTYPES:
-        return None
-    if not all(t.dtype is h.dtype and t.device == h.device for t in (gates, *state, w)):
-        return None
-    if not _native.has_recurrence(h.device.index, h.dtype, kind, h.shape[1]):
-        return None
-    b = w.new_zeros(len(w)) if b is None else b
-    c = state[1] if kind == "LSTM" else None
-    out, last_cell, *_ = torch.ops.torch_cuda.recurrence(gates, h, c, w, b, kind, reverse)
-    last = out[0 if reverse else -1]
-    return out, (last,) if c is None else (last, last_cell)
+    """None: torch-nn 0.1.0 asks for a sequence here, and goes step by step; later ones call the core's ``_recurrence``."""

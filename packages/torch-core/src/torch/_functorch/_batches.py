@@ -2,6 +2,8 @@
 
 from sys import modules
 
+from .. import _C
+
 NONE = "torch.func.vmap runs a function once for each example here: no tensor stands for several, wrap the function by torch.func.vmap"
 
 
@@ -12,6 +14,16 @@ def is_batchedtensor(tensor):
     False
     """
     return maybe_get_level(tensor) > 0
+
+
+def is_seen(*tensors):
+    """Whether someone sees the operators that are called: a trace, a mode, a class of tensors, or ``vmap`` of examples. Then
+    one that stands for several is not called in their place.
+
+    >>> is_seen(torch.ones(2))
+    False
+    """
+    return _C._is_watched(*tensors) or any(map(is_batchedtensor, tensors))
 
 
 is_functorch_wrapped_tensor = is_batchedtensor

@@ -9,7 +9,7 @@ import warnings
 import torch
 
 from .. import _C
-from .._functorch._batches import is_batchedtensor
+from .._functorch._batches import is_seen
 from .casting import in_float32
 from .out import check_tensor, into
 
@@ -264,9 +264,7 @@ def _takes_pairs(x1, x2, p):
         and x1.dtype in (torch.float32, torch.float64)
         and p in (1, 2)
         and x1.layout is x2.layout is torch.strided
-        and not _C._is_watched(x1, x2)
-        and not is_batchedtensor(x1)
-        and not is_batchedtensor(x2)
+        and not is_seen(x1, x2)
     )
 
 

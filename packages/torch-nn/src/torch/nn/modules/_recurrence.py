@@ -1,10 +1,10 @@
 """One direction of one recurrent layer, unrolled over time.
 
 The products of all inputs with the input weights are done at once, before the loop; a step then needs one product with
-the hidden state. All steps are one operator where only a result is asked for; for those who see operators (traces, modes,
-classes of tensors, examples of ``vmap``), packed sequences and projections they are made of steps: a step function takes
-the gates that come from the input, the state and the hidden weights, and returns the new state, whose first tensor is the
-output.
+the hidden state. All steps are one operator where only a result is asked for, also of packed sequences, which are padded.
+For those who see operators (traces, modes, classes of tensors, examples of ``vmap``), sequences of very unequal lengths and
+projections they are made of steps: a step function takes the gates that come from the input, the state and the hidden
+weights, and returns the new state, whose first tensor is the output.
 """
 
 import torch
@@ -54,7 +54,6 @@ def relu_step(gates, state, w_hh, b_hh, w_hr=None):
 
 STEPS = {"LSTM": lstm_step, "GRU": gru_step, "RNN_TANH": tanh_step, "RNN_RELU": relu_step}
 _KINDS = {step: kind for kind, step in STEPS.items()}
-_WHOLE = (torch.float32, torch.float64)
 GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
 
 
@@ -78,9 +77,11 @@ def run(step, x, batch_sizes, state, weights, reverse):
     """Unroll ``step`` over ``x``, (T, N, in) or packed (sum of batch_sizes, in); returns the outputs and the last state."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     gates = F.linear(x, w_ih, b_ih)
+    whole = w_hr is None and _takes_whole(gates, *state, w_hh, *([] if b_hh is None else [b_hh]))
+    if whole and (batch_sizes is None or _pays_padded(gates, batch_sizes)):
+        run_whole = _whole if batch_sizes is None else _padded
+        return run_whole(_KINDS[step], gates, batch_sizes, state, w_hh, b_hh, reverse)
     if batch_sizes is None:
-        if w_hr is None and (found := _whole(_KINDS[step], gates, state, w_hh, b_hh, reverse)) is not None:
-            return found
         steps = gates.unbind(0)
         outputs = []
         for gate in reversed(steps) if reverse else steps:
@@ -91,24 +92,54 @@ def run(step, x, batch_sizes, state, weights, reverse):
     return (_packed_backwards if reverse else _packed_forwards)(step, steps, batch_sizes, state, w_hh, b_hh, w_hr)
 
 
-def _whole(kind, gates, state, w_hh, b_hh, reverse):
-    """All steps as one operator: the outputs and the last state, or None where nothing takes them whole."""
-    if gates.is_cuda:
-        return _seams.recurrence_on_cuda(kind, gates, state, w_hh, b_hh, reverse)
+def _takes_whole(*tensors):
+    """Whether an operator takes all steps, with no one who would see it in their place."""
+    first = tensors[0]
+    return (
+        first.dtype.is_floating_point
+        and all(t.dtype is first.dtype and t.layout is torch.strided for t in tensors)
+        and not _seams.is_seen(*tensors)
+    )
+
+
+def _whole(kind, gates, batch_sizes, state, w_hh, b_hh, reverse):
+    """All steps as one operator: the outputs and the last state."""
     given = (gates, *state, w_hh) if b_hh is None else (gates, *state, w_hh, b_hh)
-    if (
-        not gates.is_cpu
-        or gates.dtype not in _WHOLE
-        or any(t.dtype is not gates.dtype or t.layout is not torch.strided for t in given)
-        or _seams.is_watched(*given)
-        or any(map(_seams.is_batched, given))
-    ):
-        return None
     keep = torch.is_grad_enabled() and any(t.requires_grad for t in given)
     cell = state[1] if kind == "LSTM" else None
     output, last_cell, *_ = ops._recurrence(gates, state[0], cell, w_hh, b_hh, kind, reverse, keep)
     last = output[0 if reverse else -1]
     return output, (last,) if cell is None else (last, last_cell)
+
+
+#: What a gate is where a sequence has ended: of LSTM the cell stays, of ReLU the state is 0, and others are bounded.
+_PADDING = {"LSTM": (-torch.inf, torch.inf, 0, 0), "GRU": (0, 0, 0), "RNN_TANH": (0,), "RNN_RELU": (-torch.inf,)}
+
+
+def _pays_padded(gates, batch_sizes):
+    """Whether packed sequences of ``batch_sizes`` are taken whole, with padding behind them: a fifth of all at most, or a half
+    on CUDA, where launches cost more, but not while a graph is captured, which takes no places from the host."""
+    padded = len(batch_sizes) * batch_sizes[0]
+    if gates.is_cuda:
+        return padded <= 2 * len(gates) and not torch.cuda.is_current_stream_capturing()
+    return padded <= 1.25 * len(gates)
+
+
+def _padded(kind, gates, batch_sizes, state, w_hh, b_hh, reverse):
+    """Packed sequences as one operator: each begins at the first step, from its end where it is gone through in ``reverse``."""
+    sizes, most = torch.tensor(batch_sizes), batch_sizes[0]
+    steps, examples = torch.arange(len(sizes)), torch.arange(most)
+    lengths = (sizes[:, None] > examples).sum(0)
+    time = steps.repeat_interleave(sizes)
+    example = torch.arange(len(gates)) - (sizes.cumsum(0) - sizes)[time]
+    places = (lengths[example] - 1 - time if reverse else time) * most + example
+    ends = (lengths - 1) * most + examples
+    places, ends = torch.cat((places, ends)).to(gates.device).split((len(gates), most))
+    padding = gates.new_tensor(_PADDING[kind]).repeat_interleave(state[0].shape[1])
+    padded = padding.expand(len(sizes) * most, -1).index_copy(0, places, gates).unflatten(0, (len(sizes), most))
+    output, last = _whole(kind, padded, None, state, w_hh, b_hh, False)
+    output = output.flatten(0, 1)
+    return output[places], (output[ends], *last[1:])
 
 
 def _packed_forwards(step, steps, batch_sizes, state, w_hh, b_hh, w_hr):
