@@ -90,3 +90,13 @@ def test_a_function_of_another_opset_than_the_model():
     calls = [node("leaky", ["x", "w"], ["y"], domain="mine", slope=0.5)]
     with pytest.raises(NotImplementedError, match="for another opset than the model's: mine::leaky"):
         torch.onnx.load(model(calls, functions(opset=16)[:1]))
+
+
+def test_functions_that_call_each_other_twice_and_again_are_refused_before_they_are_written_out():
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("mine", 1)]
+    functions = [helper.make_function("mine", "f0", ["a"], ["b"], [node("Relu", ["a"], ["b"])], opsets)]
+    for k in range(1, 30):
+        body = [node(f"f{k - 1}", ["a"], ["c"], domain="mine"), node(f"f{k - 1}", ["c"], ["b"], domain="mine")]
+        functions.append(helper.make_function("mine", f"f{k}", ["a"], ["b"], body, opsets))
+    with pytest.raises(RuntimeError, match=f"the graph has {2**29} nodes; up to 1000000 are read"):
+        torch.onnx.load(model([node("f29", ["x"], ["y"], domain="mine")], functions))

@@ -67,6 +67,7 @@ ENTRY = {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}
         (raw({"a": {**ENTRY, "shape": [3]}}, bytes(8)), "has the offsets 0 to 8"),
         (raw({"a": {**ENTRY, "shape": [-2]}}, bytes(8)), "has the"),
         (raw({"a": {**ENTRY, "dtype": "X"}}, bytes(8)), "the entry of 'a'"),
+        (raw({"a": {**ENTRY, "shape": [0, 2**62, 8], "data_offsets": [0, 0]}}, b""), "has the offsets 0 to 0"),
         (raw({"a": 3}, bytes(8)), "the entry of 'a'"),
         (raw(b'{"a":1,"a":2}'), "a name occurs twice"),
         (raw(b"[1]"), "not a JSON object"),

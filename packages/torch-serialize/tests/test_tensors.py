@@ -4,6 +4,7 @@ import collections
 import copy
 import io
 import pickle
+import zipfile
 
 import numpy as np
 import pytest
@@ -448,3 +449,36 @@ def test_a_wrapper_is_made_of_a_class_of_tensors_only():
     save(Halved(torch.ones(2, dtype=torch.int8), 2.0), out, format="stream")
     with safe_globals([Uneven]), pytest.raises(FileFormatError, match="Uneven, which is none of tensors"):
         load(out.getvalue().replace(b"Halved", b"Uneven"))
+
+
+def test_a_tensor_that_does_not_fit_is_told_with_its_file_and_its_place(tmp_path):
+    path = tmp_path / "small.pt"
+    save({"a": torch.arange(4.0)}, path)
+    with zipfile.ZipFile(path) as file:
+        records = {name: file.read(name) for name in file.namelist()}
+    changed = [name for name in records if name.endswith("data.pkl")]
+    for name in changed:
+        assert records[name].count(b"K\x04\x85") == 1  # the size
+        records[name] = records[name].replace(b"K\x04\x85", b"K\x09\x85")
+    with zipfile.ZipFile(path, "w") as file:
+        for name, data in records.items():
+            file.writestr(name, data)
+    with pytest.raises(
+        FileFormatError, match=r"small\.pt: near byte \d+ of its pickle: a tensor of size \(9,\), .* 16 bytes"
+    ):
+        load(path)
+
+
+def test_an_attribute_that_hides_another_is_told_with_its_file():
+    tensor = torch.ones(2)
+    tensor.lovely = 1
+    out = io.BytesIO()
+    save(tensor, out)
+    with zipfile.ZipFile(out) as file:
+        records = {name: file.read(name).replace(b"lovely", b"layout") for name in file.namelist()}
+    changed = io.BytesIO()
+    with zipfile.ZipFile(changed, "w") as file:
+        for name, data in records.items():
+            file.writestr(name, data)
+    with pytest.raises(FileFormatError, match=r"bytes: near byte \d+ of its pickle: an attribute 'layout'"):
+        load(changed.getvalue())

@@ -83,7 +83,7 @@ def _inline(proto):
     from onnx import inliner
 
     own = {(f.domain, f.name) for f in proto.functions}
-    _acyclic(proto)
+    _bounded(proto)
     found = inliner.inline_local_functions(proto)
     left = sorted({f"{n.domain}::{n.op_type}" for n in _inner.nodes(found.graph) if (n.domain, n.op_type) in own})
     if left:
@@ -93,15 +93,25 @@ def _inline(proto):
     return found
 
 
-def _acyclic(proto):
-    """RuntimeError for functions that call themselves."""
-    calls = {(f.domain, f.name): {(n.domain, n.op_type) for n in _inner.nodes(f)} for f in proto.functions}
+def _bounded(proto):
+    """RuntimeError for functions that call themselves, or become more nodes than a graph should have."""
+    calls = {(f.domain, f.name): [(n.domain, n.op_type) for n in _inner.nodes(f)] for f in proto.functions}
+    sizes: dict = {}
     while calls:
-        ready = [name for name, used in calls.items() if not used & calls.keys()]
+        ready = [name for name, used in calls.items() if calls.keys().isdisjoint(used)]
         if not ready:
             raise RuntimeError(f"onnx.load: function {'::'.join(min(calls))} calls itself")
         for name in ready:
-            del calls[name]
+            sizes[name] = sum(sizes.get(used, 1) for used in calls.pop(name))
+    count = sum(sizes.get((n.domain, n.op_type), 1) for n in _inner.nodes(proto.graph))
+    if count > _MOST_NODES:
+        raise RuntimeError(
+            f"onnx.load: with its functions written out where they are called the graph has {count} nodes; "
+            f"up to {_MOST_NODES} are read"
+        )
+
+
+_MOST_NODES = 1_000_000  # some kilobytes each: a file of functions that call each other twice doubles with every one
 
 
 def _refuse(graph):

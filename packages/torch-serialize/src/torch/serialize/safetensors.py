@@ -81,7 +81,7 @@ def read_header(source: Source) -> tuple[dict, dict, int]:
             raise fail(f"the entry of {name!r} is {brief(entry)}") from None
         if len(shape) > MAX_DIMS or any(type(n) is not int or not 0 <= n < 1 << 63 for n in numbers):
             raise fail(f"{name!r} has the shape {brief(shape)} and the offsets {brief(start)} to {brief(end)}")
-        if end - start != math.prod(shape) * row.itemsize:
+        if end - start != math.prod(shape) * row.itemsize or math.prod(n or 1 for n in shape) >= 1 << 63:
             raise fail(f"{name!r} of shape {shape} and type {row.name} has the offsets {start} to {end}")
         spans.append((start, end, name))
     spans.sort()

@@ -63,7 +63,7 @@ class DataUnpickler:
         """The object of the next pickle."""
         try:
             return self._run()
-        except (UnsafeGlobalError, CorruptPickleError, FileFormatError, NotImplementedError, MemoryError, Warning):
+        except (UnsafeGlobalError, CorruptPickleError, NotImplementedError, MemoryError, Warning):
             raise
         except Broken as e:
             raise self._error(e) from None
@@ -73,6 +73,10 @@ class DataUnpickler:
             raise self._error("it compares keys that are nested too deeply") from None
         except (KeyError, TypeError, ValueError, AttributeError, OverflowError, LookupError) as e:
             raise self._error(f"{type(e).__name__}: {e}") from e
+        except RuntimeError as e:  # a tensor that does not fit into its storage
+            if type(e) not in (RuntimeError, FileFormatError) or self._where in str(e) or str(e).startswith("load: "):
+                raise
+            raise FileFormatError(f"{self._where}: near byte {self.position} of its pickle: {e}") from e
 
     def _error(self, text) -> CorruptPickleError:
         return CorruptPickleError(f"{self._where}: broken pickle near byte {self.position}: {text}")
