@@ -363,6 +363,19 @@ class Compiler {
   std::vector<Cell> held_;
 };
 
+std::optional<AtOnce> Code::find_at_once() const {
+  const size_t count = graph_->inputs().size();
+  const Step& first = steps_[0];
+  if (first.op != Op::Region || std::max({count, first.in.size(), first.out.size()}) > AtOnce::kMost) return {};
+  const Step* last = &steps_[size_t(first.target)];
+  const bool is_packed = last->op == Op::Tuple && last->type->name().empty() && last[1].op == Op::Return &&
+                         last[1].in == std::vector<Operand>{last->out[0]};
+  if ((!is_packed && last->op != Op::Return) || last->in != first.out) return {};
+  AtOnce found{first.region.get(), first.in, {}, first.out.size(), is_packed || first.out.size() != 1};
+  for (const Value* v : graph_->inputs()) found.types.push_back(v->type()->is(TypeKind::Tensor) ? nullptr : v->type());
+  return found;
+}
+
 Code::Code(GraphPtr graph, std::string name) : graph_(std::move(graph)), name_(std::move(name)) {
   lint(*graph_);
   Compiler(*this, *graph_).graph(*graph_);
@@ -370,6 +383,7 @@ Code::Code(GraphPtr graph, std::string name) : graph_(std::move(graph)), name_(s
   for (size_t i = 0; i < steps_.size(); ++i) steps_[i].is_quick = quick_code_.takes(i);
   version_ = graph_->version();
   quiet_ = program::is_quiet(*graph_);
+  at_once_ = find_at_once();
 }
 
 }  // namespace torch::program

@@ -37,6 +37,21 @@ Cell Function::call(std::vector<Cell> arguments) {
   return out.empty() ? Cell() : Cell::tuple(std::move(out));
 }
 
+size_t Function::call_at_once(const Cell* arguments, size_t count, Cell* results, bool& is_tuple) {
+  const std::shared_ptr<const Code> held = code();
+  const AtOnce* whole = held->at_once();
+  if (!whole || count != whole->types.size()) return 0;
+  for (size_t i = 0; i < count; ++i)
+    if (whole->types[i] ? !matches(arguments[i], *whole->types[i]) : !arguments[i].is(Cell::Tag::Tensor)) return 0;
+  const Cell* in[AtOnce::kMost];
+  for (size_t k = 0; k < whole->in.size(); ++k) {
+    const Operand i = whole->in[k];
+    in[k] = i >= 0 ? &arguments[i] : &held->constant(i);
+  }
+  is_tuple = whole->is_tuple;
+  return whole->region->run(in, results) ? whole->count : 0;
+}
+
 namespace {
 
 // A list or dict of Python that is empty says nothing of its elements: it takes the types that are declared.

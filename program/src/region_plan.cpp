@@ -7,6 +7,7 @@
 #include "flat.h"
 #include "grouping.h"
 #include "rows.h"
+#include "straight.h"
 
 namespace torch::program {
 
@@ -98,9 +99,14 @@ RegionPlan::RegionPlan(const RegionText& text, const Cell* const* inputs, Cell* 
     Rows::find(*this, cells);
     Blocks::find(*this, cells);
     Flat::find(*this, cells);
+    straight_ = Straight::find(*this, cells);
   }
   find_drops();
+  has_groups_ =
+      std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.tiles || s.chain || s.rows || s.blocks; });
 }
+
+RegionPlan::~RegionPlan() = default;
 
 void RegionPlan::find_drops() {
   std::vector<int> last(size_t(text_.values), -1);
@@ -112,11 +118,6 @@ void RegionPlan::find_drops() {
   for (int v : text_.outputs) last[size_t(v)] = -1;
   for (int v = text_.inputs; v < text_.values; ++v)
     if (last[size_t(v)] >= 0) steps_[size_t(last[size_t(v)])].drop.push_back(v);
-}
-
-bool RegionPlan::has_groups() const noexcept {
-  return std::any_of(steps_.begin(), steps_.end(),
-                     [](const Step& s) { return s.tiles || s.chain || s.rows || s.blocks; });
 }
 
 std::string RegionPlan::describe(const Step& s) const {
@@ -141,6 +142,7 @@ std::string RegionPlan::describe(const Step& s) const {
 std::string RegionPlan::describe() const {
   std::string out;
   for (const Step& s : steps_) out += describe(s);
+  if (straight_) out += straight_->describe();
   return out;
 }
 

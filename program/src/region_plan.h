@@ -11,16 +11,18 @@ namespace torch::program {
 class Blocks;
 class Flat;
 class Rows;
+class Straight;
 
 class RegionPlan {
  public:
   // Makes the calls one by one, giving `outputs`, and plans for the next time what is like them.
   RegionPlan(const RegionText& text, const Cell* const* inputs, Cell* outputs);
+  ~RegionPlan();
 
   bool fits(const Cell* const* inputs) const noexcept { return guards_.fits(inputs); }
   // False when something is not as it was planned for; errors of rows come through. Either way nothing has happened.
   bool run(const Cell* const* inputs, Cell* outputs) const;
-  bool has_groups() const noexcept;
+  bool has_groups() const noexcept { return has_groups_; }
   std::string describe() const;
 
  private:
@@ -28,6 +30,7 @@ class RegionPlan {
   friend class Blocks;
   friend class Flat;
   friend class Rows;
+  friend class Straight;
   class Registers;
   // A group of calls over tiles or as a chain, or a call, or several of both for some rows after the other (rows.h,
   // blocks.h).
@@ -61,6 +64,8 @@ class RegionPlan {
   const RegionText& text_;
   Guards guards_;
   std::vector<Step> steps_;
+  bool has_groups_ = false;
+  std::unique_ptr<const Straight> straight_;  // which stands for all of them
 };
 
 }  // namespace torch::program

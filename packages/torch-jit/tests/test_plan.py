@@ -1,6 +1,7 @@
 """Plans: groups of element-wise operators have eager's bits, whatever their arguments are."""
 
 import itertools
+import os
 import threading
 
 import pytest
@@ -448,6 +449,80 @@ def test_parts_of_one_row_that_only_groups_read_are_no_calls():
     x, w = torch.randn(3, 5), torch.randn(5, 12)  # of three rows the parts have holes between them
     plan = check(lambda x, w: torch.mm(x, w).chunk(3, 1)[0] * 2 + 1, x, w)
     assert "call   chunk" in plan.describe()
+
+
+def cell(x, h, c, w, u, bias):
+    i, f, g, o = (torch.mm(x, w) + torch.mm(h, u) + bias).chunk(4, 1)
+    c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.sigmoid(o) * torch.tanh(c), c
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(("inner", "hidden"), [(64, 64), (3, 1), (40, 37), (1, 5)])
+def test_products_of_a_row_and_flat_groups_run_over_addresses(dtype, inner, hidden):
+    wide = lambda *shape: torch.randn(*shape, dtype=dtype)
+    x, h, c = wide(inner + 3)[3:].view(1, inner), wide(1, hidden), wide(1, hidden)
+    args = x, h, c, wide(inner, 4 * hidden), wide(hidden, 4 * hidden), wide(4 * hidden)
+    plan = check(cell, *args)
+    if "avx2" in open("/proc/cpuinfo").read() and os.environ.get("TORCH_CPU_LEVEL") != "v2":
+        assert "straight: 4 steps" in plan.describe()
+    for x[0, 0] in SPECIAL:
+        assert all(same(a, b) for a, b in zip(cell(*args), plan(*args), strict=True))
+
+
+def test_a_call_that_is_another_product_than_a_row_by_a_matrix_stays_a_call():
+    row = torch.randn(1, 500)
+    for f, x, w in (
+        (torch.mm, row, torch.randn(500, 100)),  # adds up in parts
+        (torch.mm, row[:, :8].expand(2, 8).clone(), torch.randn(8, 8)),
+        (torch.mm, row[:, :8], torch.randn(8, 8).t()),
+        (torch.mm, row[:, :8].long(), torch.ones(8, 8, dtype=torch.long)),
+        (lambda x, w: torch.mm(x, w * 0 - w).cumsum(1), row[:, :1], torch.randn(1, 8)),
+        (torch.kron, row[:, :1].clone().zero_(), -torch.rand(1, 8)),  # a zero times a number has its sign
+    ):
+        assert "straight" not in check(lambda x, w, f=f: f(x, w) * 2 + 1, x, w).describe()
+
+
+def test_results_of_a_straight_plan_are_tensors_of_their_own():
+    args = torch.randn(1, 8), torch.randn(1, 8), torch.randn(1, 8), *torch.randn(2, 8, 32), torch.randn(32)
+    plan = plan_of(cell, *args)
+    kept = plan(*args)
+    before = [each.clone() for each in kept]
+    plan(*(each + 1 for each in args))
+    assert all(torch.equal(a, b) for a, b in zip(kept, before, strict=True))
+    plan = check(lambda x, y: ((x * y + y).view(8) - 1, x), args[0], args[1])  # an argument is given back
+    assert "straight" not in plan.describe()
+
+
+def test_a_program_that_is_one_region_takes_its_arguments_in_any_form():
+    @torch.jit.script
+    def f(x, y, scale: float = 2.0):
+        return x * y + y * scale, x - y * scale
+
+    x, y = torch.randn(2, 5)
+    for _ in range(3):
+        for args, kwargs in [
+            ((x, y, 3.0), {}),
+            ((x, y, 3), {}),
+            ((x, y), {"scale": 3.0}),
+            ((), dict(x=x, y=y, scale=3)),
+        ]:
+            out = f(*args, **kwargs)
+            assert type(out) is tuple and same(out[0], x * y + y * 3) and same(out[1], x - y * 3)
+        assert same(f(x, y)[1], x - y * 2)
+        assert same(f(x, y, True)[1], x - y)
+        with pytest.raises(RuntimeError, match="must match|broadcast"):
+            f(x, y[:3])
+        with pytest.raises(TypeError, match="instead found type 'str'"):
+            f(x, y, "3")
+        with pytest.raises(TypeError, match="missing value for argument 'y'"):
+            f(x)
+        with pytest.raises(TypeError, match="expected at most 3"):
+            f(x, y, 1.0, 2.0)
+    one = torch.jit.trace(lambda x, y: (x * y + y).tanh(), (x, y))
+    for _ in range(3):
+        assert same(one(x, y), (x * y + y).tanh())
+    assert f(x.requires_grad_(), y)[0].requires_grad
 
 
 def test_parts_that_are_results_or_that_calls_read_are_made():

@@ -28,6 +28,11 @@ class TORCH_PROGRAM_API Function {
   // of the graph's types (bind() makes them so).
   std::vector<Cell> run(std::vector<Cell> arguments, int depth = 0);
   Cell call(std::vector<Cell> arguments);  // the only output; a tuple of several; None of none
+  // The same of arguments that are not bound yet, where the program is no more than a region (region.h of its sources)
+  // that was planned for such: `results` are the outputs, and `is_tuple` says whether they are a tuple's. How many
+  // there are; 0: nothing has happened, and call() does it.
+  static constexpr size_t kMostAtOnce = 16;  // arguments, and results
+  size_t call_at_once(const Cell* arguments, size_t count, Cell* results, bool& is_tuple);
   // Arguments by position and name to one for each input; ErrorKind::Type names the function and the argument.
   std::vector<Cell> bind(std::vector<Cell> args, std::vector<std::pair<std::string, Cell>> kwargs) const;
   // Whether a run changes nothing but elements of tensors: no object, list or size, and nothing of the host's.
