@@ -363,14 +363,20 @@ class Compiler {
   std::vector<Cell> held_;
 };
 
-std::optional<AtOnce> Code::find_at_once() const {
+std::optional<AtOnce> Code::find_at_once() {
   const size_t count = graph_->inputs().size();
-  const Step& first = steps_[0];
+  Step& first = steps_[0];
   if (first.op != Op::Region || std::max({count, first.in.size(), first.out.size()}) > AtOnce::kMost) return {};
   const Step* last = &steps_[size_t(first.target)];
   const bool is_packed = last->op == Op::Tuple && last->type->name().empty() && last[1].op == Op::Return &&
                          last[1].in == std::vector<Operand>{last->out[0]};
-  if ((!is_packed && last->op != Op::Return) || last->in != first.out) return {};
+  if ((!is_packed && last->op != Op::Return) ||
+      !std::is_permutation(last->in.begin(), last->in.end(), first.out.begin(), first.out.end()))
+    return {};
+  std::vector<int> order;
+  for (Operand i : last->in) order.push_back(int(std::find(first.out.begin(), first.out.end(), i) - first.out.begin()));
+  first.region->reorder(order);
+  first.out = last->in;
   AtOnce found{first.region.get(), first.in, {}, first.out.size(), is_packed || first.out.size() != 1};
   for (const Value* v : graph_->inputs()) found.types.push_back(v->type()->is(TypeKind::Tensor) ? nullptr : v->type());
   return found;

@@ -70,6 +70,11 @@ bool Region::run_recorded(const Cell* const* inputs, Cell* outputs) const {
   }
 }
 
+void Region::reorder(const std::vector<int>& order) {
+  const std::vector<int> before = text_.outputs;
+  for (size_t k = 0; k < order.size(); ++k) text_.outputs[k] = before[size_t(order[k])];
+}
+
 std::string Region::describe() const {
   std::lock_guard lock(mutex_);
   if (const Joint* joint = last_joint_.load(); joint && joint->works()) return joint->describe();

@@ -38,8 +38,8 @@ class Straight {
   bool find_places(const RegionPlan& plan, const std::vector<Cell>& cells);
 
   int values_ = 0;
-  std::vector<int> inputs_;                          // that a step reads
-  std::vector<std::pair<int, int64_t>> within_;      // values, and where they lie in the block
+  std::vector<int> inputs_;                        // that a step reads
+  std::vector<std::pair<int, int64_t>> within_;    // values, and where they lie in the block
   std::vector<std::pair<int, Geometry>> outputs_;  // contiguous
   std::vector<Step> steps_;
   int64_t bytes_ = 0;

@@ -28,7 +28,8 @@ template <class T, int Bytes, int V>
 
 // Eight vectors at a time read long enough runs to be as fast where rows begin anywhere.
 template <class T, int Bytes>
-[[gnu::always_inline]] inline void run(const char* x_bytes, const char* w_bytes, char* out_bytes, int64_t k, int64_t n) {
+[[gnu::always_inline]] inline void run(const char* x_bytes, const char* w_bytes, char* out_bytes, int64_t k,
+                                       int64_t n) {
   const T *x = reinterpret_cast<const T*>(x_bytes), *w = reinterpret_cast<const T*>(w_bytes);
   T* out = reinterpret_cast<T*>(out_bytes);
   constexpr int64_t kLanes = Bytes / sizeof(T);
@@ -73,7 +74,8 @@ VectorProduct::Run VectorProduct::run_for(DType type) {
 #if defined(__x86_64__)
   const bool is_float = type == DType::Float32;
   if (__builtin_cpu_supports("avx512f")) return is_float ? run_512<float> : run_512<double>;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return is_float ? run_256<float> : run_256<double>;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return is_float ? run_256<float> : run_256<double>;
 #endif
   (void)type;
   return nullptr;

@@ -3,8 +3,8 @@
 //
 //   out[j] = x[0] w[0, j] + x[1] w[1, j] + ...      from the left, in one register for each j
 //
-// Small ones only, which core/src/cpu/gemm.cpp adds up in just this order. Nobody is asked for that: a call is one if it
-// gives these bits for numbers at random. Where the core computes otherwise, calls stay calls.
+// Small ones only, which core/src/cpu/gemm.cpp adds up in just this order. Nobody is asked for that: a call is one if
+// it gives these bits for numbers at random. Where the core computes otherwise, calls stay calls.
 #pragma once
 #include <optional>
 

@@ -3,6 +3,7 @@
 import itertools
 import os
 import threading
+from pathlib import Path
 
 import pytest
 import torch
@@ -464,7 +465,7 @@ def test_products_of_a_row_and_flat_groups_run_over_addresses(dtype, inner, hidd
     x, h, c = wide(inner + 3)[3:].view(1, inner), wide(1, hidden), wide(1, hidden)
     args = x, h, c, wide(inner, 4 * hidden), wide(hidden, 4 * hidden), wide(4 * hidden)
     plan = check(cell, *args)
-    if "avx2" in open("/proc/cpuinfo").read() and os.environ.get("TORCH_CPU_LEVEL") != "v2":
+    if "avx2" in Path("/proc/cpuinfo").read_text() and os.environ.get("TORCH_CPU_LEVEL") != "v2":
         assert "straight: 4 steps" in plan.describe()
     for x[0, 0] in SPECIAL:
         assert all(same(a, b) for a, b in zip(cell(*args), plan(*args), strict=True))
@@ -505,7 +506,7 @@ def test_a_program_that_is_one_region_takes_its_arguments_in_any_form():
             ((x, y, 3.0), {}),
             ((x, y, 3), {}),
             ((x, y), {"scale": 3.0}),
-            ((), dict(x=x, y=y, scale=3)),
+            ((), {"x": x, "y": y, "scale": 3}),
         ]:
             out = f(*args, **kwargs)
             assert type(out) is tuple and same(out[0], x * y + y * 3) and same(out[1], x - y * 3)
