@@ -46,7 +46,8 @@ TORCH_PER_ISA(const RandomKernels& random_table(); const GemmKernels& gemm_table
               void add_resample(pool::Kernels<float>&, pool::Kernels<double>&); void add_conv_gemm(conv::Engine&);
               void add_conv_weights(conv::Engine&); void add_conv_direct(conv::Engine&);
               void add_conv_winograd(conv::Engine&); void add_conv_winograd_weights(conv::Engine&);
-              void add_conv_windows(conv::Engine&); void add_conv_dots(conv::Engine&);)
+              void add_conv_windows(conv::Engine&); void add_conv_dots(conv::Engine&);
+              void add_conv_last(conv::Engine&);)
 
 namespace {
 
@@ -85,7 +86,9 @@ constexpr ConvWork<T> convolutions{.forward = conv_forward<T>,
                                    .backward_data = conv_backward_data<T>,
                                    .backward_weights = conv_backward_weights<T>,
                                    .backward_bias = conv_backward_bias<T>,
-                                   .takes_channels_last_weights = true};
+                                   .takes_channels_last_weights = true,
+                                   .prefers_channels_last = prefers_channels_last,
+                                   .backward_bias_last = conv_backward_bias_last<T>};
 ReduceTables reductions;
 
 }  // namespace
@@ -118,7 +121,7 @@ void choose_instruction_set() {
   set_on_cpu(pool_f32), set_on_cpu(pool_f64), set_on_cpu(pool_i64);
   for (auto add : {TORCH_PICK_ISA(add_conv_gemm), TORCH_PICK_ISA(add_conv_weights), TORCH_PICK_ISA(add_conv_direct),
                    TORCH_PICK_ISA(add_conv_winograd), TORCH_PICK_ISA(add_conv_winograd_weights),
-                   TORCH_PICK_ISA(add_conv_windows), TORCH_PICK_ISA(add_conv_dots)})
+                   TORCH_PICK_ISA(add_conv_windows), TORCH_PICK_ISA(add_conv_dots), TORCH_PICK_ISA(add_conv_last)})
     add(convolution);
   set_on_cpu(convolution);
   set_on_cpu(class_loss_float), set_on_cpu(class_loss_double);

@@ -131,13 +131,17 @@ struct RowPanels {
   TORCH_INLINE int size(int64_t i) const { return int(base + (i < extra)); }
 };
 
-// Channels cut into equal pieces of about `steps` steps of the micro-kernel.
+// Channels cut into equal pieces of about `steps` steps of the micro-kernel; where that is many channels, in whole
+// vectors of 16, which weights are turned in.
 struct ChannelPieces {
   int64_t channels, count, size_;
   TORCH_INLINE ChannelPieces(int64_t channels, int64_t taps, int64_t steps) : channels(channels) {
+    constexpr int64_t kTurned = 16;
     const int64_t want = steps / taps > 1 ? steps / taps : 1;
     count = (channels + want - 1) / want;
     size_ = (channels + count - 1) / count;
+    if (size_ > kTurned && want >= 2 * kTurned) size_ = (size_ + kTurned - 1) / kTurned * kTurned;
+    if (size_ > want) size_ -= kTurned;
     count = (channels + size_ - 1) / size_;
   }
   TORCH_INLINE int64_t begin(int64_t i) const { return i * size_; }

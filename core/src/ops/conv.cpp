@@ -123,12 +123,15 @@ Geometry::Geometry(const Tensor& input, const Tensor& weight, const Tensor& bias
   result.insert(result.end(), to + 3 - dims, to + 3);
 }
 
-// The weights of a call, and in `shape` how they lie.
+// How the images and the weights of a call are to lie, noted in its shape.
 template <class T>
-Tensor lay_out(const Tensor& weight, const ConvWork<T>& kernels, ConvShape& shape) {
-  shape.channels_last_weights =
-      kernels.takes_channels_last_weights && has_channels_last(weight) && weight.size(1) * shape.taps() <= kLargest;
-  return in_format(weight, dtype_of<T>, shape.channels_last_weights);
+void choose_formats(Geometry& g, const Tensor& image, const Tensor& weight, const ConvWork<T>& kernels) {
+  const int64_t n = int64_t(g.result.size());
+  const bool last = orders_channels_last(image, n) || orders_channels_last(weight, n);
+  g.shape.channels_last = last && kernels.prefers_channels_last && kernels.prefers_channels_last(g.shape);
+  g.shape.channels_last_weights =
+      g.shape.channels_last ||
+      (kernels.takes_channels_last_weights && has_channels_last(weight) && weight.size(1) * g.shape.taps() <= kLargest);
 }
 
 // Computed in float or double; integers are exact up to 2^53.
@@ -137,14 +140,17 @@ Tensor convolution_of(const Tensor& input, const Tensor& weight, const Tensor& b
                       int64_t groups) {
   Geometry g(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
   const DType compute = compute_type(g.op, input.dtype(), DType::Float64);
-  Tensor out = empty_tensor(g.result, input.is_meta() ? input.dtype() : compute, input.device());
-  if (out.is_meta()) return out;
-  const Tensor x = dense(input, compute), b = dense(bias, compute);
+  if (input.is_meta()) return empty_tensor(g.result, input.dtype(), input.device());
+  const Tensor b = dense(bias, compute);
+  Tensor out;
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
     const T* bias_data = b ? b.data<T>() : nullptr;
-    const ConvWork<T>& kernels = *work<ConvWork<T>>.on(out);
-    const Tensor w = lay_out(weight, kernels, g.shape);
+    const ConvWork<T>& kernels = *work<ConvWork<T>>.on(input);
+    choose_formats(g, input, weight, kernels);
+    const Tensor x = in_format(input, compute, g.shape.channels_last),
+                 w = in_format(weight, compute, g.shape.channels_last_weights);
+    out = empty_in_format(g.result, compute, input.device(), g.shape.channels_last);
     if (transposed)
       kernels.backward_data(g.shape, x.data<T>(), w.data<T>(), bias_data, out.data<T>());
     else
@@ -163,31 +169,45 @@ std::tuple<Tensor, Tensor, Tensor> convolution_backward_of(const Tensor& grad_ou
               " must have the shape of the output, ", IntArrayRef(g.result));
   TORCH_CHECK(grad_output.dtype() == input.dtype(), g.op, "_backward: grad_output is ", name(grad_output.dtype()),
               " but input is ", name(input.dtype()));
-  const DType compute = compute_type(g.op, input.dtype(), DType::Float64),
-              made = input.is_meta() ? input.dtype() : compute;
+  const DType compute = compute_type(g.op, input.dtype(), DType::Float64);
   Tensor dx, dw, db;
-  if (for_input) dx = empty_tensor(input.sizes(), made, input.device());
-  if (for_weight) dw = empty_tensor(weight.sizes(), made, input.device());
-  if (for_bias) db = empty_tensor({g.out_channels}, made, input.device());
-  if (input.is_meta()) return {dx, dw, db};
-  const Tensor dy = dense(grad_output, compute);
-  const Tensor x = for_weight ? dense(input, compute) : Tensor();
+  if (input.is_meta()) {
+    if (for_input) dx = empty_tensor(input.sizes(), input.dtype(), input.device());
+    if (for_weight) dw = empty_tensor(weight.sizes(), input.dtype(), input.device());
+    if (for_bias) db = empty_tensor({g.out_channels}, input.dtype(), input.device());
+    return {dx, dw, db};
+  }
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
     const ConvWork<T>& kernels = *work<ConvWork<T>>.on(input);
-    const Tensor w = for_input ? lay_out(weight, kernels, g.shape) : Tensor();
-    if (for_input && transposed)
-      kernels.forward(g.shape, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
-    else if (for_input)
-      kernels.backward_data(g.shape, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
-    // Of a transposed convolution the input plays the part of the output's gradient.
-    if (for_weight && transposed)
-      kernels.backward_weights(g.shape, dy.data<T>(), x.data<T>(), dw.data<T>());
-    else if (for_weight)
-      kernels.backward_weights(g.shape, x.data<T>(), dy.data<T>(), dw.data<T>());
-    if (for_bias)
-      kernels.backward_bias(g.shape.n, g.out_channels, transposed ? g.shape.in_plane() : g.shape.out_plane(),
-                            dy.data<T>(), db.data<T>());
+    choose_formats(g, grad_output, weight, kernels);
+    const bool last = g.shape.channels_last;
+    const Tensor dy = in_format(grad_output, compute, last);
+    if (for_input) {
+      const Tensor w = in_format(weight, compute, g.shape.channels_last_weights);
+      dx = empty_in_format(input.sizes(), compute, input.device(), last);
+      if (transposed)
+        kernels.forward(g.shape, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
+      else
+        kernels.backward_data(g.shape, dy.data<T>(), w.data<T>(), nullptr, dx.data<T>());
+    }
+    if (for_weight) {
+      const Tensor x = in_format(input, compute, last);
+      dw = empty_in_format(weight.sizes(), compute, input.device(), last);
+      // Of a transposed convolution the input plays the part of the output's gradient.
+      if (transposed)
+        kernels.backward_weights(g.shape, dy.data<T>(), x.data<T>(), dw.data<T>());
+      else
+        kernels.backward_weights(g.shape, x.data<T>(), dy.data<T>(), dw.data<T>());
+    }
+    if (for_bias) {
+      const int64_t plane = transposed ? g.shape.in_plane() : g.shape.out_plane();
+      db = empty_tensor({g.out_channels}, compute, input.device());
+      if (last)
+        kernels.backward_bias_last(g.shape.n * plane, g.out_channels, dy.data<T>(), db.data<T>());
+      else
+        kernels.backward_bias(g.shape.n, g.out_channels, plane, dy.data<T>(), db.data<T>());
+    }
   });
   return {to_dtype(dx, input.dtype()), to_dtype(dw, input.dtype()), to_dtype(db, input.dtype())};
 }

@@ -53,11 +53,24 @@ inline Tensor empty_in_format(IntArrayRef sizes, DType dtype, Device device, boo
   return fresh;
 }
 
+// With channels last and without gaps.
+inline bool is_channels_last(const Tensor& t) noexcept {
+  int64_t stride = 1;
+  auto follows = [&](int64_t d) {
+    const bool here = t.size(d) == 1 || t.stride(d) == stride;
+    stride *= t.size(d);
+    return here;
+  };
+  bool all = follows(1);
+  for (int64_t d = t.dim() - 1; d >= 2; --d) all &= follows(d);
+  return all && follows(0);
+}
+
 // Row-major, or with its channels last, without gaps and of this dtype: the tensor itself where it is so already.
 inline Tensor in_format(const Tensor& t, DType dtype, bool channels_last) {
   if (!channels_last) return as_contiguous(t, dtype);
+  if (t.dtype() == dtype && is_channels_last(t)) return t;
   Tensor fresh = empty_in_format(t.sizes(), dtype, t.device(), true);
-  if (t.dtype() == dtype && t.strides() == fresh.strides()) return t;
   copy_into(fresh, t);
   return fresh;
 }

@@ -167,34 +167,48 @@ def test_strided_channels_last_and_turned_operands_are_read_as_they_are():
     close(torch.conv2d(channels_last, turned), reference(channels_last.numpy(), turned.numpy()))
 
 
+def last(x):
+    """A tensor of these numbers whose channels lie last."""
+    formats = {4: torch.channels_last, 5: torch.channels_last_3d}
+    return torch.from_numpy(x).contiguous(memory_format=formats[x.ndim])
+
+
+@pytest.mark.parametrize("images", [torch.from_numpy, last])
 @pytest.mark.parametrize(
-    ("o", "c", "kernel", "options"),
+    ("o", "c", "size", "kernel", "options"),
     [
-        (20, 18, (3, 3), {}),  # 3 x 3 with many channels
-        (5, 4, (3, 3), {}),
-        (6, 4, (3, 2), {"stride": 2, "padding": 1, "groups": 2}),
-        (70, 65, (2, 2), {"stride": 2}),
-        (40, 33, (5, 3), {"dilation": 2, "padding": 3}),
-        (4, 4, (3, 3), {"groups": 4}),
-        (3, 2, (2, 3, 3), {"stride": 2, "padding": 1}),
-        (9, 7, (1, 1), {"padding": 0}),
+        (20, 18, 9, (3, 3), {}),  # Winograd's products
+        (5, 4, 9, (3, 3), {}),
+        (6, 4, 9, (3, 2), {"stride": 2, "padding": 1, "groups": 2}),
+        (70, 65, 9, (2, 2), {"stride": 2}),
+        (40, 33, 9, (5, 3), {"dilation": 2, "padding": 3}),
+        (4, 4, 9, (3, 3), {"groups": 4}),
+        (18, 17, 9, (2, 3, 3), {"stride": 2, "padding": 1}),
+        (9, 7, 9, (1, 1), {}),
+        (350, 360, 3, (1, 1), {"padding": 1}),  # several pieces of a sum
+        (16, 16, 40, (1, 1), {}),  # many positions
+        (17, 19, 43, (3, 3), {"stride": 2, "padding": 2, "dilation": 3}),
+        (16, 16, 9, (1, 1), {"stride": 3}),  # inputs that no output sees
     ],
 )
-def test_weights_are_read_with_their_channels_last(o, c, kernel, options):
-    groups = options.get("groups", 1)
-    x, w = noise(2, c, 9, *(8,) * (len(kernel) - 1)), noise(o, c // groups, *kernel)
-    last = torch.from_numpy(w).contiguous(
-        memory_format=torch.channels_last_3d if len(kernel) == 3 else torch.channels_last
-    )
-    conv = torch.conv3d if len(kernel) == 3 else torch.conv2d
-    close(conv(torch.from_numpy(x), last, **options), reference(x, w, **options))
-    turned = torch.conv_transpose3d if len(kernel) == 3 else torch.conv_transpose2d
-    y = noise(2, o, 4, *(5,) * (len(kernel) - 1))
-    plain = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1} | options
-    close(
-        turned(torch.from_numpy(y), last, **options),
-        transposed_reference(y, w, plain["stride"], plain["padding"], 0, plain["dilation"], plain["groups"]),
-    )
+def test_channels_may_lie_last(o, c, size, kernel, options, images):
+    dims = len(kernel)
+    shape = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1} | options
+    x, w, b = noise(2, c, size, *(size - 1,) * (dims - 1)), noise(o, c // shape["groups"], *kernel), noise(o)
+    got = [torch.conv2d, torch.conv3d][dims - 2](images(x), last(w), torch.from_numpy(b), **options)
+    close(got, reference(x, w, b, **options))
+
+    y, b = noise(*got.shape), noise(c)
+    turned = [torch.conv_transpose2d, torch.conv_transpose3d][dims - 2]
+    want = transposed_reference(y, w, shape["stride"], shape["padding"], 0, shape["dilation"], shape["groups"])
+    close(turned(images(y), last(w), torch.from_numpy(b), **options), want + b.reshape(-1, *[1] * dims))
+
+    lists = [per_dim(shape[k], dims) for k in ("stride", "padding", "dilation")]
+    rest = (False, (0,) * dims, shape["groups"], True, True, True)
+    numbers = [n.astype("float64") for n in (y, x, w)]
+    expected = convolution_backward(*map(torch.from_numpy, numbers), *lists, *rest)
+    for got, want in zip(convolution_backward(images(y), images(x), last(w), *lists, *rest), expected):
+        close(got, want.numpy(), 1e-4)
 
 
 def test_conv_tbc_takes_time_batch_channels():

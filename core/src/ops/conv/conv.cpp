@@ -94,11 +94,11 @@ struct Phases {
 };
 
 template <class T>
-void run_gemm(const PatchGemm<T>& job) {
+void run_gemm(const PatchGemm<T>& job, bool channels_last = false) {
   if constexpr (sizeof(T) == 4)
-    engine().gemm_f32(job);
+    (channels_last ? engine().last_f32 : engine().gemm_f32)(job);
   else
-    engine().gemm_f64(job);
+    (channels_last ? engine().last_f64 : engine().gemm_f64)(job);
 }
 
 bool is_one_pixel(const ConvShape& s) {
@@ -136,7 +136,12 @@ void spread_pixel(const ConvShape& s, const T* dy, const T* w, const T* bias, T*
 }
 
 template <class T>
-void fill_planes(T* out, int64_t images, int64_t channels, int64_t plane, const T* bias) {
+void fill_planes(T* out, int64_t images, int64_t channels, int64_t plane, const T* bias, bool channels_last) {
+  if (channels_last)
+    return parallel_for(images * plane, std::max<int64_t>(1, 65536 / channels), [&](int64_t a, int64_t b) {
+      for (int64_t k = a; k < b; k++)
+        for (int64_t c = 0; c < channels; c++) out[k * channels + c] = bias ? bias[c] : T(0);
+    });
   parallel_for(images * channels, std::max<int64_t>(1, 65536 / std::max<int64_t>(1, plane)), [&](int64_t a, int64_t b) {
     for (int64_t k = a; k < b; k++) std::fill_n(out + k * plane, plane, bias ? bias[k % channels] : T(0));
   });
@@ -241,19 +246,25 @@ Direct direct_backward(const ConvShape& s, const float* dy, const float* w, cons
 
 }  // namespace
 
+bool prefers_channels_last(const ConvShape& s) {
+  constexpr int64_t kRun = 16;  // channels that a patch copies together
+  return s.groups == 1 && s.c >= kRun && s.o >= kRun &&
+         !use_winograd(s, s.c, s.o, s.out[1], s.out[2], s.padding[1], kTransformedWeights);
+}
+
 template <class T>
 void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   if (s.n * s.o * s.out_plane() == 0) return;
-  if (s.c == 0 || s.in_plane() == 0) return fill_planes(y, s.n, s.o, s.out_plane(), bias);
+  if (s.c == 0 || s.in_plane() == 0) return fill_planes(y, s.n, s.o, s.out_plane(), bias, s.channels_last);
   const std::vector<Tap> taps = forward_taps(s);
   Phase phase{{s.n, int(s.out[0]), int(s.out[1]), int(s.out[2])}, taps.data(), int(taps.size()), 0, {1, 1, 1}, {}, 0};
   if constexpr (sizeof(T) == 4) {
-    if (use_winograd(s, s.c, s.o, s.out[1], s.out[2], s.padding[1], kTransformedWeights) &&
+    if (!s.channels_last && use_winograd(s, s.c, s.o, s.out[1], s.out[2], s.padding[1], kTransformedWeights) &&
         engine().winograd({s.n, s.o, s.c, w, s.c * 9, s.weight_channel(), s.weight_tap(), false, x, int(s.in[1]),
                            int(s.in[2]), int(s.padding[1]), y, bias}))
       return;
     const Direct direct = direct_forward(s, x, w, bias, y, phase);
-    if (use_direct(s, direct, s.out[2])) return engine().direct(direct);
+    if (!s.channels_last && use_direct(s, direct, s.out[2])) return engine().direct(direct);
   }
   const int64_t per_row = group_in(s) * s.taps();
   PatchGemm<T> job{s.groups,
@@ -274,25 +285,26 @@ void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* 
                    int(s.out[1]),
                    int(s.out[2]),
                    bias};
-  run_gemm(job);
+  run_gemm(job, s.channels_last);
 }
 
 template <class T>
 void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
   if (s.n * s.c * s.in_plane() == 0) return;
-  if (s.o == 0 || s.out_plane() == 0) return fill_planes(dx, s.n, s.c, s.in_plane(), bias);
+  if (s.o == 0 || s.out_plane() == 0) return fill_planes(dx, s.n, s.c, s.in_plane(), bias, s.channels_last);
   if (is_one_pixel(s)) return spread_pixel(s, dy, w, bias, dx);
   if constexpr (sizeof(T) == 4)
-    if (use_winograd(s, s.o, s.c, s.in[1], s.in[2], 2 - s.padding[1], kTransformedWeights) &&
+    if (!s.channels_last && use_winograd(s, s.o, s.c, s.in[1], s.in[2], 2 - s.padding[1], kTransformedWeights) &&
         engine().winograd({s.n, s.c, s.o, w, s.weight_channel(), s.c * 9, s.weight_tap(), true, dy, int(s.out[1]),
                            int(s.out[2]), 2 - int(s.padding[1]), dx, bias}))
       return;
   Phases plan(s);
-  if (!plan.covers_all) fill_planes(dx, s.n, s.c, s.in_plane(), bias);
+  if (!plan.covers_all) fill_planes(dx, s.n, s.c, s.in_plane(), bias, s.channels_last);
   if (plan.phases.empty()) return;  // only the padding is seen
   if constexpr (sizeof(T) == 4) {
     const Direct direct = direct_backward(s, dy, w, bias, dx, plan);
-    if (use_direct(s, direct, (s.in[2] + s.stride[2] - 1) / s.stride[2])) return engine().direct(direct);
+    if (!s.channels_last && use_direct(s, direct, (s.in[2] + s.stride[2] - 1) / s.stride[2]))
+      return engine().direct(direct);
   }
   const int64_t per_output = group_in(s) * s.taps();
   PatchGemm<T> job{s.groups,
@@ -313,7 +325,7 @@ void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bi
                    int(s.in[1]),
                    int(s.in[2]),
                    bias};
-  run_gemm(job);
+  run_gemm(job, s.channels_last);
 }
 
 template <class T>
@@ -323,6 +335,12 @@ void conv_backward_weights(const ConvShape& s, const T* x, const T* dy, T* dw) {
   if (s.n * s.out_plane() * s.in_plane() == 0) return std::fill_n(dw, size, T(0)), void();
   const std::vector<Tap> taps = forward_taps(s);
   const WeightGradient<T> job{&s, taps.data(), int(taps.size()), x, dy, dw};
+  if (s.channels_last) {
+    if constexpr (sizeof(T) == 4)
+      return engine().last_weights_f32(job);
+    else
+      return engine().last_weights_f64(job);
+  }
   if constexpr (sizeof(T) == 4) {
     if (is_flat(s) && (s.groups > 1 ? group_out(s) <= 8 : s.c * s.taps() <= kDots)) return engine().dots(job);
     if (use_winograd(s, s.c, s.o, s.out[1], s.out[2], s.padding[1], transformed_gradients(s)) &&
@@ -346,11 +364,20 @@ void conv_backward_bias(int64_t images, int64_t channels, int64_t plane, const T
     engine().bias_f64(images, channels, plane, dy, db);
 }
 
+template <class T>
+void conv_backward_bias_last(int64_t positions, int64_t channels, const T* dy, T* db) {
+  if constexpr (sizeof(T) == 4)
+    engine().last_bias_f32(positions, channels, dy, db);
+  else
+    engine().last_bias_f64(positions, channels, dy, db);
+}
+
 #define TORCH_CONV(T)                                                                             \
   template TORCH_API void conv_forward(const ConvShape&, const T*, const T*, const T*, T*);       \
   template TORCH_API void conv_backward_data(const ConvShape&, const T*, const T*, const T*, T*); \
   template TORCH_API void conv_backward_weights(const ConvShape&, const T*, const T*, T*);        \
-  template TORCH_API void conv_backward_bias(int64_t, int64_t, int64_t, const T*, T*);
+  template TORCH_API void conv_backward_bias(int64_t, int64_t, int64_t, const T*, T*);            \
+  template TORCH_API void conv_backward_bias_last(int64_t, int64_t, const T*, T*);
 TORCH_CONV(float)
 TORCH_CONV(double)
 #undef TORCH_CONV

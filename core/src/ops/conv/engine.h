@@ -108,6 +108,13 @@ struct Engine {
   // false: a result was not finite; the caller must use another way
   bool (*winograd)(const Winograd&);
   bool (*winograd_weights)(const WeightGradient<float>&);
+  // The same for images and weights whose channels lie last: dense [image][d][h][w][channel], [row][tap][channel].
+  void (*last_f32)(const PatchGemm<float>&);
+  void (*last_f64)(const PatchGemm<double>&);
+  void (*last_weights_f32)(const WeightGradient<float>&);
+  void (*last_weights_f64)(const WeightGradient<double>&);
+  void (*last_bias_f32)(int64_t positions, int64_t channels, const float* dy, float* db);
+  void (*last_bias_f64)(int64_t positions, int64_t channels, const double* dy, double* db);
   void (*bias_f32)(int64_t images, int64_t channels, int64_t plane, const float* dy, float* db);
   void (*bias_f64)(int64_t images, int64_t channels, int64_t plane, const double* dy, double* db);
 };
