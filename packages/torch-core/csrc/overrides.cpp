@@ -15,7 +15,13 @@ PyObject* disabled;         // torch._C._disabled_torch_function_impl
 PyObject* attribute;        // "__torch_function__"
 PyObject* enter = nullptr;  // torch.overrides._enter, once it was needed
 
-// The function's own result: for classes that leave calls as they are.
+Object from_protocol(const char* name) {
+  Object module(PyImport_ImportModule("torch.overrides"));
+  return Object(module ? PyObject_GetAttrString(module.get(), name) : nullptr);
+}
+
+// The function's own result: for classes that leave calls as they are. A derived class that sees calls comes here by
+// super(), so its own function must not be asked again.
 PyObject* disabled_override(PyObject*, PyObject* given) {
   PyObject *function, *types, *args = nullptr, *kwargs = nullptr;
   if (!PyArg_ParseTuple(given, "OO|OO:_disabled_torch_function_impl", &function, &types, &args, &kwargs))
@@ -27,8 +33,9 @@ PyObject* disabled_override(PyObject*, PyObject* given) {
   if (kwargs && !PyDict_Check(kwargs))
     return PyErr_Format(PyExc_TypeError, "_disabled_torch_function_impl(): kwargs must be a dict or None, not %.200s",
                         Py_TYPE(kwargs)->tp_name);
-  Object given_args(args ? PySequence_Tuple(args) : PyTuple_New(0));
-  return given_args ? PyObject_Call(function, given_args.get(), kwargs) : nullptr;
+  Object given_args(args ? PySequence_Tuple(args) : PyTuple_New(0)), plain(from_protocol("_plain"));
+  if (!given_args || !plain) return nullptr;
+  return PyObject_CallFunctionObjArgs(plain.get(), function, given_args.get(), kwargs ? kwargs : Py_None, nullptr);
 }
 
 PyObject* set_function_mode(PyObject*, PyObject* on) {
@@ -97,6 +104,16 @@ bool overrides_calls(PyTypeObject* type) noexcept {
   return own && own != disabled;
 }
 
+bool keeps_class(PyTypeObject* type) noexcept {
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(type->tp_mro); ++i) {
+    auto* base = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(type->tp_mro, i));
+    if (base == api->tensor_type) return true;
+    PyObject* own = _PyType_Lookup(base, attribute);
+    if (own == disabled) return false;
+  }
+  return true;
+}
+
 // Also in a list or tuple, and in those of an index; no deeper, for a list may hold itself.
 static bool brings_override(PyObject* o, int depth = 2) noexcept {
   PyTypeObject* type = Py_TYPE(o);
@@ -115,10 +132,7 @@ bool bring_override(PyObject* const* args, Py_ssize_t count) noexcept {
 }
 
 PyObject* ask_python(PyObject* function, PyObject* args, PyObject* kwargs) {
-  if (!enter) {
-    Object module(PyImport_ImportModule("torch.overrides"));
-    if (!module || !(enter = PyObject_GetAttrString(module.get(), "_enter"))) return nullptr;
-  }
+  if (!enter && !(enter = from_protocol("_enter").release())) return nullptr;
   return PyObject_CallFunctionObjArgs(enter, function, args, kwargs ? kwargs : Py_None, nullptr);
 }
 PyObject* ask_python(PyObject* function, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {

@@ -75,6 +75,8 @@ PyObject* tensor_complex(PyObject* self, PyObject*);
 // --- overrides.cpp: __torch_function__ ---
 bool add_overrides(PyObject* module);
 bool overrides_calls(PyTypeObject*) noexcept;  // a tensor of the class carries DispatchKey::Python
+bool keeps_class(
+    PyTypeObject*) noexcept;  // results of operators are of this class, unless it has an override of its own
 bool bring_override(PyObject* const* args, Py_ssize_t count) noexcept;  // an object among them does, tensor or not
 // Whether a call may be for an override, by the keys of its tensors.
 extern constinit thread_local bool overrides_off;  // no override is asked

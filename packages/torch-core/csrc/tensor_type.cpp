@@ -174,12 +174,12 @@ PyObject* is_device(PyObject* self, void* type) {
   return PyBool_FromLong(int(impl_of(self)->device.type) == int(reinterpret_cast<intptr_t>(type)));
 }
 PyObject* get_false(PyObject*, void*) { Py_RETURN_FALSE; }
-// Of the class of self, as results of operators are, unless it answers operators itself.
+// Of the class of self, as results of operators are; a class that answers operators makes it.
 PyObject* get_data(PyObject* self, void*) {
+  if (answers_dispatch(Py_TYPE(self))) return PyObject_CallMethod(self, "detach", nullptr);
   TORCH_PY_TRY(nullptr, {
     Tensor alias = alias_of(borrow(self), false);
-    if (bring_override(&self, 1) && !answers_dispatch(Py_TYPE(self)))
-      return make_subclass(Py_TYPE(self), std::move(alias));
+    if (bring_override(&self, 1) && keeps_class(Py_TYPE(self))) return make_subclass(Py_TYPE(self), std::move(alias));
     return wrap(std::move(alias));
   })
 }

@@ -375,3 +375,31 @@ def test_the_data_of_a_tensor_of_a_class_is_of_it_too():
     with torch._C.DisableTorchFunctionSubclass():
         assert type(x.data) is torch.Tensor
     assert type(torch.ones(2).data) is torch.Tensor
+
+
+def test_a_class_that_leaves_calls_as_they_are_can_be_asked_by_a_derived_class_that_sees_them():
+    seen = []
+
+    class Plain(torch.Tensor):
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+    class Seeing(Plain):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    x = torch.arange(4.0).as_subclass(Seeing)
+    assert [type(piece) for piece in torch.split(x, 2)] == [torch.Tensor] * 2 and (x + x).tolist() == [0, 2, 4, 6]
+    x.copy_(torch.ones(4))
+    assert seen == ["split", "add", "copy_"]
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append("mode")
+            return func(*args, **(kwargs or {}))
+
+    with Mode():
+        del seen[:]
+        torch._C._disabled_torch_function_impl(torch.neg, (), (x,))
+    assert seen == ["mode"]  # only classes take no part

@@ -1,25 +1,30 @@
-"""Switches between old and new behaviour of ``Module.to``, which casts and moves parameters in place here.
+"""What ``Module.to``, other conversions and ``load_state_dict`` do with the parameters that a module has.
 
->>> torch.__future__.get_overwrite_module_params_on_conversion()
+>>> torch.__future__.get_swap_module_params_on_conversion()
 False
 """
 
-
-def _switch(what):
-    def get() -> bool:
-        """False."""
-        return False
-
-    def set(value: bool) -> None:
-        """Accepts False. NotImplementedError otherwise: conversions keep the parameters that a module has."""
-        if value:
-            raise NotImplementedError(f"torch.__future__.set_{what}: Module.to and the like keep the parameter objects")
-
-    get.__name__, set.__name__ = f"get_{what}", f"set_{what}"
-    return get, set
+_swap = _overwrite = False
 
 
-get_overwrite_module_params_on_conversion, set_overwrite_module_params_on_conversion = _switch(
-    "overwrite_module_params_on_conversion"
-)
-get_swap_module_params_on_conversion, set_swap_module_params_on_conversion = _switch("swap_module_params_on_conversion")
+def set_overwrite_module_params_on_conversion(value: bool) -> None:
+    """Whether conversions make new parameters; else those that a module has take new data."""
+    global _overwrite
+    _overwrite = value
+
+
+def get_overwrite_module_params_on_conversion() -> bool:
+    """Whether conversions make new parameters."""
+    return _overwrite
+
+
+def set_swap_module_params_on_conversion(value: bool) -> None:
+    """Whether parameters change places with what they become (``torch.utils.swap_tensors``), and stay the same objects
+    whatever class, layout or device that has; ``load_state_dict`` asks ``Tensor.module_load`` what a parameter becomes."""
+    global _swap
+    _swap = value
+
+
+def get_swap_module_params_on_conversion() -> bool:
+    """Whether parameters change places with what they become."""
+    return _swap

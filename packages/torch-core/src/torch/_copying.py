@@ -193,3 +193,18 @@ def rebuild_compressed(cls, layout, compressed, plain, values, size, requires_gr
     if cls is not _C.Tensor:
         tensor = _C.Tensor._make_subclass(cls, tensor)
     return tensor.requires_grad_() if requires_grad else tensor
+
+
+def module_load(input, other, assign=False):
+    """What a parameter becomes when ``load_state_dict`` swaps it (``torch.__future__``): itself with the numbers of
+    ``other``, or ``other`` if it is assigned, in either case detached. A class answers by ``__torch_function__``.
+
+    >>> x = torch.zeros(2)
+    >>> x.module_load(torch.tensor([1, 2])), x
+    (tensor([1., 2.]), tensor([1., 2.]))
+    """
+    from .overrides import handle_torch_function, has_torch_function_variadic
+
+    if has_torch_function_variadic(input, other):
+        return handle_torch_function(_C.Tensor.module_load, (input, other), input, other, assign=assign)
+    return other.detach() if assign else input.copy_(other).detach()

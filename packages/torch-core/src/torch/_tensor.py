@@ -418,8 +418,9 @@ EXAMPLES = {
 
 METHODS_OF = {
     "_operators.composed": (
-        "adjoint", "cov", "corrcoef", "renorm", "renorm_", "fill_diagonal_", "float_power_",
+        "adjoint", "cov", "corrcoef", "renorm", "renorm_", "fill_diagonal_", "float_power_", "hash_tensor",
     ),
+    "_copying": ("module_load",),
     "_operators.lu": ("lu", "btrifact"),
     "_operators.counting": ("histogram", "nonzero_static"),
     "_operators.copies": ("narrow_copy", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"),

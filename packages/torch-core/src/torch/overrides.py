@@ -305,6 +305,12 @@ class DisableTorchFunctionSubclass(_Switch):
     _values = (True, None)
 
 
+def _plain(func, args, kwargs):
+    """``_disabled_torch_function_impl``: the function's own result."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
 def _is_torch_function_enabled():
     return not _state.without_classes
 
