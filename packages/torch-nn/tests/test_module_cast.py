@@ -153,3 +153,116 @@ def test_a_module_is_kept_in_eight_bits_and_comes_back():
     assert layer.weight is weight and weight.dtype == torch.float8_e4m3fn
     layer.to(torch.float32)
     assert torch.equal(weight, kept) and layer(torch.ones(2)).dtype == torch.float32
+
+
+# --- parameters of classes, and torch.__future__ ---
+
+
+class Wrapper(torch.Tensor):
+    """A tensor that computes with the one it holds."""
+
+    @staticmethod
+    def __new__(cls, held):
+        return torch.Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype, device=held.device)
+
+    def __init__(self, held):
+        self.held = held
+
+    def __tensor_flatten__(self):
+        return ["held"], None
+
+    @staticmethod
+    def __tensor_unflatten__(held, context, size, stride):
+        return Wrapper(held["held"])
+
+    __torch_function__ = torch._C._disabled_torch_function_impl
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        plain = [a.held if isinstance(a, Wrapper) else a for a in args]
+        result = func(*plain, **(kwargs or {}))
+        return Wrapper(result) if isinstance(result, torch.Tensor) else result
+
+
+@pytest.fixture
+def future():
+    yield torch.__future__
+    torch.__future__.set_swap_module_params_on_conversion(False)
+    torch.__future__.set_overwrite_module_params_on_conversion(False)
+
+
+def test_a_parameter_that_holds_other_tensors_converts_them():
+    layer = nn.Linear(3, 2)
+    layer.weight = weight = nn.Parameter(Wrapper(layer.weight.detach()))
+    layer.to(torch.float64)
+    assert layer.weight is weight and weight.dtype == weight.held.dtype == torch.float64
+    assert isinstance(weight.data, Wrapper) and layer(torch.ones(1, 3).double()).dtype == torch.float64
+    layer.bfloat16()
+    assert layer.weight is weight and weight.held.dtype == torch.bfloat16
+
+
+def test_a_parameter_that_sees_calls_is_asked_itself():
+    class Noted(nn.Parameter):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+        def to(self, *args, **kwargs):
+            self.note = kwargs["dtype"]
+            return super().to(*args, **kwargs)
+
+    layer = nn.Linear(3, 2)
+    layer.weight = weight = Noted(layer.weight.detach())
+    layer.to(torch.float64)
+    assert layer.weight is weight and weight.note == weight.dtype == torch.float64
+    assert type(weight.data) is torch.Tensor
+
+
+def test_gradients_stay_the_same_objects():
+    layer = nn.Linear(3, 2)
+    grad = layer.weight.grad = torch.ones(2, 3)
+    layer.double()
+    assert layer.weight.grad is grad and grad.dtype == torch.float64
+
+
+def test_parameters_can_change_places_with_what_they_become(future):
+    future.set_swap_module_params_on_conversion(True)
+    layer = nn.Linear(3, 2)
+    layer.weight.grad = torch.ones(2, 3)
+    weight, view = layer.weight, layer.weight.data
+    layer.double()
+    assert layer.weight is weight and weight.dtype == weight.grad.dtype == torch.float64 and view.dtype == torch.float32
+    layer.load_state_dict({"weight": torch.ones(2, 3), "bias": torch.zeros(2)})
+    assert layer.weight is weight and weight.dtype == torch.float64 and weight.eq(1).all() and weight.requires_grad
+    layer.load_state_dict({"weight": torch.zeros(2, 3).half(), "bias": torch.zeros(2)}, assign=True)
+    assert layer.weight is weight and weight.dtype == torch.float16
+    empty = nn.Linear(3, 2, device="meta")
+    weight = empty.weight
+    assert empty.to_empty(device="cpu").weight is weight and not weight.is_meta
+
+
+def test_a_parameter_says_what_it_becomes_when_it_is_loaded(future):
+    class Loaded(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            if func is torch.Tensor.module_load:
+                return answers.pop()(*args)
+            return super().__torch_function__(func, types, args, kwargs or {})
+
+    future.set_swap_module_params_on_conversion(True)
+    layer = nn.Linear(2, 1, bias=False)
+    layer.weight = weight = nn.Parameter(torch.zeros(1, 2).as_subclass(Loaded))
+    answers = [lambda current, given: given, lambda current, given: given * 2]
+    layer.load_state_dict({"weight": torch.ones(1, 2)})
+    assert layer.weight is weight and weight.tolist() == [[2, 2]]
+    layer.weight = nn.Parameter(torch.zeros(1, 2).as_subclass(Loaded))
+    with pytest.raises(RuntimeError, match="weight: module_load of Loaded gave one of its arguments back"):
+        layer.load_state_dict({"weight": torch.ones(1, 2)})
+
+
+def test_parameters_can_be_made_anew(future):
+    future.set_overwrite_module_params_on_conversion(True)
+    layer = nn.Linear(3, 2)
+    weight = layer.weight
+    layer.double()
+    assert layer.weight is not weight and (weight.dtype, layer.weight.dtype) == (torch.float32, torch.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import _seams
 
 from ..parameter import Parameter
 
@@ -20,21 +21,14 @@ class Cast:
         """Replace the data of every parameter, gradient and buffer by ``fn`` of it.
 
         Parameters stay the same objects, so that optimizers and other modules that have them go on, unless the data
-        comes to have another layout, or comes from the Meta device.
+        comes to have another layout, or comes from the Meta device (``torch.__future__`` has other ways).
         """
         if recurse:
             for module in self.children():
                 module._apply(fn)
         for name, parameter in self._parameters.items():
-            if parameter is None:
-                continue
-            grad, data = parameter.grad, fn(parameter.data)
-            if data.is_meta == parameter.is_meta and data.layout == parameter.layout:
-                parameter.data = data
-            else:
-                self._parameters[name] = parameter = Parameter(data, parameter.requires_grad)
-            if grad is not None:
-                parameter.grad = fn(grad.detach()).requires_grad_(grad.requires_grad)
+            if parameter is not None:
+                self._parameters[name] = _converted(parameter, fn, f"{type(self).__name__}.{name}")
         for name, buffer in self._buffers.items():
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
@@ -196,6 +190,54 @@ _TYPES = {
     "non_blocking": (bool,),
     "memory_format": (torch.memory_format, type(None)),
 }
+
+
+def _converted(parameter, fn, name):
+    """The parameter that stands for ``fn(parameter)``: the same object with other data, where that is possible."""
+    with torch.no_grad():
+        data = fn(parameter)
+    grad = parameter.grad
+    new_grad = None if grad is None else fn(grad.detach()).requires_grad_(grad.requires_grad)
+    if swaps() or _is_wrapper(data):
+        parameter.grad = None
+        exchange(parameter, data, name)
+    elif _takes(parameter, data):
+        parameter.data = data
+    else:
+        parameter = Parameter(data, parameter.requires_grad)
+    if grad is None:
+        return parameter
+    if _takes(grad, new_grad) and not _is_wrapper(new_grad):
+        parameter.grad = None  # of another dtype than the parameter for a moment
+        grad.data = new_grad.detach()
+        new_grad = grad
+    parameter.grad = new_grad
+    return parameter
+
+
+def swaps():
+    """Whether parameters change places with what they become."""
+    return torch.__future__.get_swap_module_params_on_conversion()
+
+
+def exchange(parameter, data, name):
+    """Make ``data`` the contents of a parameter, whatever its class is."""
+    made = Parameter(data, parameter.requires_grad) if not isinstance(data, Parameter) else data
+    try:
+        _seams.swap(parameter, made.requires_grad_(parameter.requires_grad))
+    except RuntimeError as error:
+        raise RuntimeError(f"{name}: the parameter cannot change places with what it becomes: {error}") from error
+
+
+def _takes(tensor, data):
+    """Whether a tensor can have the data of another one, and is meant to."""
+    same = data.is_meta == tensor.is_meta and data.layout == tensor.layout
+    return same and not torch.__future__.get_overwrite_module_params_on_conversion()
+
+
+def _is_wrapper(tensor):
+    """Whether a tensor has no memory of its own, but others that a class of a program's holds."""
+    return hasattr(type(tensor), "__tensor_flatten__") and hasattr(type(tensor), "__tensor_unflatten__")
 
 
 def _parse_to(*args, **kwargs):

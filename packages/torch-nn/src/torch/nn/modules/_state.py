@@ -6,9 +6,11 @@ import collections
 import warnings
 
 import torch
+from torch import _seams
 
 from ..parameter import Parameter, is_lazy
 from . import _hooks
+from ._cast import exchange, swaps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -284,6 +286,18 @@ class _Copy:
 
     def __call__(self):
         current, given = self.current, self.given
+        if swaps() and not is_lazy(current):
+            made = current.module_load(given, assign=self.assign)
+            if made is current or made is given:
+                raise RuntimeError(
+                    f"{self.name}: module_load of {type(current).__name__} gave one of its arguments back; detach() it, for "
+                    "the two change places"
+                )
+            if isinstance(current, Parameter):
+                exchange(current, made, self.name)
+            else:
+                _seams.swap(current, made)
+            return
         if self.assign:
             if isinstance(current, Parameter):
                 if not isinstance(given, Parameter):
