@@ -46,10 +46,11 @@ State state_now() {
 struct Program {
   Guards guards;
   State state;
-  FunctionPtr function;  // or
-  py::object run;        // a user's callable
-  py::object build;      // None: the only result is the only tensor
-  py::object device;     // the default device, where the program makes tensors; else null
+  FunctionPtr function;      // or
+  py::object run;            // a user's callable
+  py::object build;          // None: the only result is the only tensor
+  std::vector<size_t> held;  // slots of what `build` changes or gives back
+  py::object device;         // the default device, where the program makes tensors; else null
   bool sets_grad, pure;
   int turn = 0;
   double best[2] = {1e30, 1e30};
@@ -108,12 +109,13 @@ PyObject* replay(Door* d, const Program& p, const Slots& slots, PyObject* args, 
   try {
     Restored restored{p.sets_grad, p.state.grad};
     autocast::Off casts_are_recorded;
-    py::object inputs;  // before the program runs: the slots only borrow
+    py::object inputs, held;  // before the program runs: the slots only borrow
     if (!p.build.is_none() || !p.function)
       inputs = py::reinterpret_steal<py::object>(tuple_of(slots, p.guards.inputs()));
+    if (!p.held.empty()) held = py::reinterpret_steal<py::object>(tuple_of(slots, p.held));
     py::object out = computed(p, slots, inputs);
     if (p.build.is_none()) return out.release().ptr();
-    return PyObject_CallFunctionObjArgs(p.build.ptr(), out.ptr(), inputs.ptr(), nullptr);
+    return PyObject_CallFunctionObjArgs(p.build.ptr(), out.ptr(), inputs.ptr(), held.ptr(), nullptr);
   } catch (py::error_already_set& error) {
     if (!p.pure) {
       error.restore();
@@ -222,20 +224,21 @@ PyObject* door_run(PyObject* o, PyObject* const* args, Py_ssize_t count) {
   return out;
 }
 
-// add(steps, inputs, apart, slots, same_value, function or callable, build, device, sets_grad, pure)
+// add(steps, inputs, apart, slots, same_value, function or callable, build, held, device, sets_grad, pure)
 PyObject* door_add(PyObject* o, PyObject* tuple) {
   try {
     auto t = py::reinterpret_borrow<py::tuple>(tuple);
     Guards guards(t[0].cast<py::list>(), t[1].cast<std::vector<size_t>>(), t[2].cast<std::vector<size_t>>(),
                   t[3].cast<size_t>(), t[4]);
-    auto p = std::make_shared<Program>(Program{std::move(guards), state_now(), nullptr, {}, t[6], {}, false, false});
+    auto p = std::make_shared<Program>(
+        Program{std::move(guards), state_now(), nullptr, {}, t[6], t[7].cast<std::vector<size_t>>(), {}, false, false});
     if (py::isinstance<Function>(t[5]))
       p->function = t[5].cast<FunctionPtr>();
     else
       p->run = t[5];
-    if (!t[7].is_none()) p->device = t[7];
-    p->sets_grad = t[8].cast<bool>();
-    p->pure = t[9].cast<bool>();
+    if (!t[8].is_none()) p->device = t[8];
+    p->sets_grad = t[9].cast<bool>();
+    p->pure = t[10].cast<bool>();
     auto& all = *self_of(o)->programs;
     all.insert(all.begin(), std::move(p));
     Py_RETURN_NONE;
@@ -260,7 +263,8 @@ PyObject* door_set(PyObject* o, PyObject* args) {
 
 PyMethodDef methods[] = {
     {"run", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(door_run)), METH_FASTCALL, "run(args, kwargs)"},
-    {"add", door_add, METH_O, "add((steps, inputs, apart, slots, same_value, run, build, device, sets_grad, pure))"},
+    {"add", door_add, METH_O,
+     "add((steps, inputs, apart, slots, same_value, run, build, held, device, sets_grad, pure))"},
     {"reset", door_reset, METH_NOARGS, "Forgets all programs."},
     {"set", door_set, METH_VARARGS,
      "set(plain, chooses): whether calls go past all programs, and whether those are timed."},

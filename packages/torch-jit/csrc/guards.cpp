@@ -21,6 +21,16 @@ bool fits(const std::vector<int64_t>& sizes, IntArrayRef found) {
   return true;
 }
 
+// Lists and dicts by what they hold, whatever their classes say of it in Python.
+Py_ssize_t size_of(PyObject* v) {
+  if (PyDict_Check(v)) return PyDict_Size(v);
+  return PyList_Check(v) ? PyList_GET_SIZE(v) : PyObject_Size(v);
+}
+PyObject* iterator_of(PyObject* v) {
+  if (PyODict_Check(v)) return PyODict_Type.tp_iter(v);
+  return PyDict_Check(v) ? PyDict_Type.tp_iter(v) : PyObject_GetIter(v);
+}
+
 bool same_ints(const std::vector<int64_t>& a, IntArrayRef b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
 }
@@ -123,7 +133,7 @@ bool Guards::holds(const Step& s, Slots& slots) const {
     }
     case Kind::Key: {
       PyObject* above = slots[s.other];
-      if (!PyDict_CheckExact(above)) return slots.own(s.slot, PyObject_GetItem(above, s.value.ptr()));
+      if (!PyDict_Check(above)) return slots.own(s.slot, PyObject_GetItem(above, s.value.ptr()));
       PyObject* found = PyDict_GetItemWithError(above, s.value.ptr());
       if (!found) PyErr_Clear();
       slots.borrow(s.slot, found);
@@ -135,7 +145,7 @@ bool Guards::holds(const Step& s, Slots& slots) const {
         slots.borrow(s.slot, PyTuple_GET_ITEM(above, s.number));
         return true;
       }
-      if (PyList_CheckExact(above) && s.number < PyList_GET_SIZE(above)) {
+      if (PyList_Check(above) && s.number < PyList_GET_SIZE(above)) {
         slots.borrow(s.slot, PyList_GET_ITEM(above, s.number));
         return true;
       }
@@ -150,19 +160,19 @@ bool Guards::holds(const Step& s, Slots& slots) const {
     case Kind::Type:
       return reinterpret_cast<PyObject*>(Py_TYPE(v)) == s.value.ptr();
     case Kind::Len: {
-      Py_ssize_t n = PyObject_Size(v);
+      Py_ssize_t n = size_of(v);
       if (n < 0) PyErr_Clear();
       return n == s.number;
     }
     case Kind::Keys: {
       auto names = s.value;
       Py_ssize_t n = PyTuple_GET_SIZE(names.ptr()), i = 0;
-      if (PyObject_Size(v) != n) {
+      if (size_of(v) != n) {
         PyErr_Clear();
         return false;
       }
       if (n == 0) return true;
-      py::object it = py::reinterpret_steal<py::object>(PyObject_GetIter(v));
+      py::object it = py::reinterpret_steal<py::object>(iterator_of(v));
       if (!it) {
         PyErr_Clear();
         return false;
@@ -179,7 +189,7 @@ bool Guards::holds(const Step& s, Slots& slots) const {
     case Kind::Same:
       return v == slots[s.other];
     case Kind::Absent: {
-      int found = PyDict_CheckExact(v) ? PyDict_Contains(v, s.value.ptr()) : PySequence_Contains(v, s.value.ptr());
+      int found = PyDict_Check(v) ? PyDict_Contains(v, s.value.ptr()) : PySequence_Contains(v, s.value.ptr());
       if (found < 0) PyErr_Clear();
       return found == 0;
     }

@@ -134,7 +134,7 @@ def own_list():
     return f
 
 
-@case(lambda: [([torch.ones(2)],), ([torch.ones(2)],)], False)
+@case(lambda: [([torch.ones(2)],), ([torch.ones(2)],)], True)
 def fills_an_argument():
     def f(xs):
         xs.append(xs[0] + 1)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import enum
 import functools
+import inspect
 import sys
 import types
 
 import torch
 from torch._pytree import LeafSpec, TreeSpec
 
-from ._guards import of_class
+from ._guards import TYPES, of_class
 from ._tables import (
     CONTAINERS,
     DICTS,
@@ -26,8 +28,20 @@ from ._tables import (
 )
 
 _WITHOUT_STATE = frozenset(
-    (torch.Size, torch.device, torch.dtype, torch.layout, torch.memory_format, collections.deque, TreeSpec, LeafSpec)
+    (
+        torch.Size,
+        torch.device,
+        torch.dtype,
+        torch.layout,
+        torch.memory_format,
+        collections.deque,
+        TreeSpec,
+        LeafSpec,
+        dataclasses.Field,
+    )
 )
+#: what tells of functions what they take
+_TOLD = (inspect.Signature, inspect.Parameter)
 #: where the classes behind ``torch.ops`` stand: what they hold stays
 _TABLES_OF_OPERATORS = frozenset(("torch.ops", "torch._registered", "torch._overloads"))
 #: of a module, without what a module of its own class may load to show them all
@@ -40,14 +54,14 @@ def attribute(observer, value, name):
     kind = type(value)
     if isinstance(value, torch.Tensor):
         return _of_tensor(observer, value, name)
+    if kind.__module__ in _TABLES_OF_OPERATORS or kind in _TOLD or kind in TYPES:
+        return _unwatched(observer, value, name)
     if isinstance(value, types.ModuleType):
         return _of_python_module(observer, value, name)
     if isinstance(value, type):
         return _of_class(observer, value, name)
     if isinstance(value, super):
         return _of_super(observer, value, name)
-    if kind.__module__ in _TABLES_OF_OPERATORS:
-        return _unwatched(observer, value, name)
     if isinstance(value, (types.MethodType, types.FunctionType, types.BuiltinFunctionType, Operator)):
         found = getattr(value, name)
         if isinstance(value, types.FunctionType) and id(value) in observer.outside:
@@ -55,15 +69,15 @@ def attribute(observer, value, name):
         elif name not in _OF_FUNCTIONS:
             _stop(observer, name, kind)
         return found
-    if kind in CONTAINERS and name in MUTATING and id(value) in observer.outside:
-        observer.stop(f"{name}() changes a {kind.__name__} from outside", sys._getframe(2))
+    if kind in CONTAINERS and name in MUTATING:
+        observer.changes(value)
     if isinstance(value, BaseException) or kind.__module__ == "builtins" or kind in DICTS or kind in _WITHOUT_STATE:
         return getattr(value, name)
     if isinstance(value, tuple) and name in getattr(kind, "_fields", ()):
         return getattr(value, name)
     if isinstance(value, enum.Enum) and name in ("value", "name", "_value_", "_name_"):
         return vars(value)[f"_{name.strip('_')}_"]
-    if id(value) not in observer.outside and not has_dict(value):
+    if id(value) not in observer.outside and id(value) not in observer.made and not has_dict(value):
         if not isinstance(value, tuple):
             _stop(observer, name, kind)
         return getattr(value, name)
@@ -138,6 +152,9 @@ def _of_object(observer, value, name):
     kind = type(value)
     if observer.replaced and (id(value), name) in observer.replaced:
         return observer.replaced[id(value), name]
+    if observer.changed and observer.has_changed(value, name):
+        return _unwatched(observer, value, name)
+    observer.seen.add((id(value), name))
     getter = of_class(kind, "__getattribute__")
     if type(getter) is types.FunctionType and not is_torchs(getter.__module__):
         observer.class_has(kind, "__getattribute__")
@@ -151,9 +168,15 @@ def plain_attribute(observer, value, name):
     outside = id(value) in observer.outside
     source = observer.known[id(value)][1] if outside else None
     loose = outside and observer.known[id(value)][2]
+    if name == "__class__":
+        return kind
     found = of_class(kind, name)
     by_python = isinstance(of_class(kind, "__getattribute__"), types.FunctionType)
     read = object.__getattribute__ if by_python else getattr
+    if name == "__dict__" and any(of == id(value) for of, _ in observer.changed):
+        _stop(observer, name, kind, "is read, of which something was set")
+    if name == "__dict__" and not outside:
+        return object.__getattribute__(value, name)
     if by_python and name == "__dict__":
         own = read(value, name)
         return observer.outside_value(own, ("attr", source, name), loose) if outside else own
@@ -175,9 +198,18 @@ def plain_attribute(observer, value, name):
             observer.guards.check("absent", ("attr", source, "__dict__"), name)
         return _of_python_module(observer, torch.nn.functional, found.name)
     result = read(value, name)
+    if isinstance(found, types.MemberDescriptorType) and not outside:
+        return result
     if isinstance(found, (types.FunctionType, classmethod, staticmethod)):
         observer.class_has(kind, name)
         if outside and kind.__dictoffset__:  # an attribute of the object itself would come first
+            observer.guards.check("absent", ("attr", source, "__dict__"), name)
+        return result
+    if isinstance(
+        found, (types.MethodDescriptorType, types.WrapperDescriptorType, functools._lru_cache_wrapper)
+    ):  # of C
+        observer.class_has(kind, name)
+        if outside and kind.__dictoffset__:
             observer.guards.check("absent", ("attr", source, "__dict__"), name)
         return result
     plain = (types.BuiltinFunctionType, types.MemberDescriptorType, type, Operator)

@@ -30,9 +30,11 @@ def cond(observer, args, kwargs):
     for choice, function in ((True, true_fn), (False, false_fn)):
         block, before = node.addBlock(), graph.insertPoint()
         graph.setInsertPoint(block)
+        observer.blocks += 1
         try:
             found[choice] = _followed(observer, function, operands, choice is taken)
         finally:
+            observer.blocks -= 1
             graph.setInsertPoint(before)
         if observer.reason is not None:
             return found[choice] if choice is taken else (true_fn if taken else false_fn)(*operands)
@@ -198,6 +200,7 @@ def _followed_turn(observer, node, asked, turn, leaves, spec, more):
     for value in values:
         value.setType(ir.TensorType.get())
     graph.setInsertPoint(block)
+    observer.blocks += 1
     try:
         with _NumbersOfItsOwn():
             given = pytree.tree_unflatten(_twins(observer, leaves, values), spec)
@@ -214,5 +217,6 @@ def _followed_turn(observer, node, asked, turn, leaves, spec, more):
             for other in others:
                 block.registerOutput(tracer.value_of(other))
     finally:
+        observer.blocks -= 1
         graph.setInsertPoint(before)
     return "writes" if any(n.hasEffects() for n in block.nodes()) else None

@@ -4,8 +4,11 @@ torch trusted, since they depend only on their arguments.
 
 from __future__ import annotations
 
+import collections
 import contextlib
+import dataclasses
 import functools
+import inspect
 import operator
 import sys
 import types
@@ -19,12 +22,15 @@ from ._in_place import Forward
 from ._opaque import is_registered, registered
 from ._special import SPECIAL
 from ._tables import (
+    ABSTRACT,
+    BASES,
     BY_IDENTITY,
     CONTAINERS,
     DICTS,
     HEAP,
     ITERATING,
     MUTATING,
+    OF_DTYPES,
     OF_TENSORS,
     PLAIN_OWNERS,
     PURE,
@@ -34,6 +40,7 @@ from ._tables import (
     VIEWS,
     Operator,
     is_hashable,
+    is_kind_of,
     is_mode,
     is_quiet,
     is_torchs,
@@ -44,6 +51,10 @@ from ._tables import (
 _OF_C = (
     types.BuiltinFunctionType, types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType, operator.itemgetter,
 )  # fmt: skip
+
+
+#: methods of ``torch.nn.Module`` that are not looked into; where modules stand that hold others
+_OF_MODULES, _CONTAINERS = ("__init__", "__setattr__", "__delattr__"), "torch.nn.modules.container"
 
 
 def call(observer, function, args, kwargs):
@@ -116,6 +127,11 @@ def _python(observer, function, args, kwargs):
             return observer.trust(function, args, kwargs)
     if function in SPECIAL:
         return SPECIAL[function](observer, args, kwargs)
+    if function.__name__ in _OF_MODULES and (module := module_class()):
+        if function is vars(module).get(function.__name__):
+            if function.__name__ == "__init__":
+                return observer.aside(function, args, kwargs)[0]
+            return observer.set_plainly(module, *args)
     if id(function) in observer.transformed:
         return _transforms.run(observer, function, args, kwargs)
     if (handler := _transforms.handler(function, name)) is not None:
@@ -126,6 +142,8 @@ def _python(observer, function, args, kwargs):
     if trusted:
         return _used(observer, function, args, kwargs, lambda: observer.trust(function, args, kwargs))
     if _is_generated(function):
+        if function.__name__ == "__init__" and (data := _data_class(function, args)):
+            return _filled(observer, data, function, args, kwargs)
         return observer.trust(function, args, kwargs)
     return observer.follow(function, args, kwargs)
 
@@ -138,6 +156,49 @@ def _has_functions(args, kwargs):
 def _is_generated(function):
     """``__init__`` of a dataclass and the like, which only keep their arguments."""
     return function.__code__.co_filename == "<string>" and function.__name__ in ("__init__", "__new__")
+
+
+def _data_class(init, args):
+    """The data class among those of an object whose ``__init__`` this is."""
+    names = init.__code__.co_varnames[1 : init.__code__.co_argcount + init.__code__.co_kwonlyargcount]
+    for base in type(args[0]).__mro__ if args else ():
+        fields = vars(base).get("__dataclass_fields__")
+        if fields is not None and {n for n, f in fields.items() if f.init and _kind_of(f) != "ClassVar"} == set(names):
+            return base
+    return None
+
+
+def _kind_of(field):
+    """``Field``, ``ClassVar`` or ``InitVar``."""
+    return {"_FIELD_CLASSVAR": "ClassVar", "_FIELD_INITVAR": "InitVar"}.get(field._field_type.name, "Field")
+
+
+def _filled(observer, data, init, args, kwargs):
+    """What the ``__init__`` of a data class does: its fields are set, one after the other, and what follows is called."""
+    made = args[0]
+    given = observer.aside(lambda: inspect.signature(init).bind(*args, **kwargs), (), {})[0].arguments
+    observer.class_has(data, "__dataclass_fields__")
+    frozen, initial = data.__dataclass_params__.frozen, []
+    for name, field in data.__dataclass_fields__.items():
+        kind = _kind_of(field)
+        if kind == "ClassVar":
+            continue
+        if name in given:
+            value = given[name]
+        elif field.default_factory is not dataclasses.MISSING:
+            value = observer.apply(field.default_factory)
+        elif field.init and field.default is not dataclasses.MISSING:
+            value = observer.outside_value(field.default, ("const", field.default))
+        elif kind != "InitVar":
+            continue  # its default is an attribute of the class
+        if kind == "InitVar":
+            initial.append(value)
+        elif frozen:
+            observer.set_plainly(object, made, name, value)
+        else:
+            observer.set_attribute(made, name, value)
+    if hasattr(data, "__post_init__"):
+        observer.apply(observer.attr(made, "__post_init__"), *initial)
 
 
 def _known(observer, function, result):
@@ -153,7 +214,10 @@ def _kept(observer, function, args, kwargs):
     def is_fixed(value):
         if type(value).__module__ == "typing":  # a generic type
             return True
-        return _is_simple(value) or observer.known.get(id(value), (None, (None,)))[1] == ("const", value)
+        if _is_simple(value) or observer.known.get(id(value), (None, (None,)))[1] == ("const", value):
+            return True
+        of_contents = isinstance(value, (list, dict, set, tuple, torch.Tensor))
+        return id(value) in observer.outside and id(value) not in observer.loose and not of_contents
 
     if not all(map(is_fixed, (*args, *kwargs.values()))):
         return _stopped(observer, f"{named(function)} keeps results of objects", function, args, kwargs)
@@ -170,7 +234,8 @@ def _used(observer, function, args, kwargs, run):
     """A result, where each tensor among the arguments has to be an argument of what was recorded: else it was read."""
     if observer.transforms:  # what stands for others is no argument of what is recorded
         return _known(observer, function, run())
-    values = [observer.tracer.value_of(t) for t in tensors_in((args, kwargs)) if observer.tracer.has_value(t)]
+    asked = (args[:1], {}) if getattr(function, "__name__", "") in OF_DTYPES else (args, kwargs)
+    values = [observer.tracer.value_of(t) for t in tensors_in(asked) if observer.tracer.has_value(t)]
     before = [len(v.uses()) for v in values]
     result = _known(observer, function, run())
     if observer.reason is None and any(len(v.uses()) == n for v, n in zip(values, before)):
@@ -192,15 +257,21 @@ def _module(observer, module, args, kwargs):
         if isinstance(target, types.FunctionType):
             return _python(observer, target, (module, *args), kwargs)
         return _stopped(observer, f"{kind.__qualname__} has a __call__ of its own", module, args, kwargs)
+    if id(module) in observer.made and not module._hooked and not file_of_modules().running:
+        return call(observer, observer.attr(module, "forward"), args, kwargs)
     if id(module) not in observer.outside:
         return _stopped(observer, f"a {kind.__qualname__} is called that comes from nowhere", module, args, kwargs)
-    from torch.nn.modules import module as file
-
+    file = file_of_modules()
     if module._hooked or file.running:
         return _modules.with_hooks(observer, module, args, kwargs)
     observer.guards.check("equal", ("attr", observer.known[id(module)][1], "_hooked"), False)
     observer.guards.check("len", ("const", file.running), 0)
     return call(observer, observer.attr(module, "forward"), args, kwargs)
+
+
+def file_of_modules():
+    """The file of ``torch.nn.Module``."""
+    return sys.modules["torch.nn.modules.module"]
 
 
 # --- functions of C ---
@@ -263,9 +334,16 @@ def _builtin(observer, function, args, kwargs):
         if isinstance(of_class(torch.Tensor, name), Operator):
             return _operator(observer, function, args, kwargs)
         return _stopped(observer, f"the method {name} of a tensor is called", function, args, kwargs)
-    if type(owner) in CONTAINERS or type(owner) in VIEWS or type(owner) in DICTS or isinstance(owner, PLAIN_OWNERS):
-        if name in MUTATING and id(owner) in observer.outside:
-            observer.stop(f"{name}() changes a {type(owner).__name__} from outside")
+    contained = id(owner) in observer.outside and is_kind_of(type(owner), dict, collections.OrderedDict, list)
+    if (
+        contained
+        or type(owner) in CONTAINERS
+        or type(owner) in VIEWS
+        or type(owner) in DICTS
+        or isinstance(owner, PLAIN_OWNERS)
+    ):
+        if name in MUTATING:
+            observer.changes(owner)
         if name in BY_IDENTITY and not all(_is_simple(each) or _is_itself(each) for each in args[:1]):
             observer.stop(f"{name}() looks for an object")
         return function(*args, **kwargs)
@@ -274,14 +352,25 @@ def _builtin(observer, function, args, kwargs):
         if function in (operator.is_, operator.is_not):
             args = tuple(map(observer.compared, args))
         return function(*args, **kwargs)
+    if name == "fromkeys" and owner in BASES:
+        return function(*args, **kwargs)
     if name == "__new__" and owner is tuple and len(args) == 2 and hasattr(args[0], "_fields"):
         return function(args[0], observer.iter(args[1]))  # of a named tuple
+    if name == "__new__" and owner in BASES and args and isinstance(args[0], type) and args[0].__flags__ & HEAP:
+        made = function(*args[:1])
+        observer.kept.append(made)
+        observer.made.add(id(made))
+        return made
+    if name == "__getattribute__" and getattr(function, "__objclass__", None) is object and owner is not None:
+        return plain_attribute(observer, owner, *args)
+    if owner is not None and id(owner) in observer.made:  # what C has for all classes
+        if name in ("__setattr__", "__delattr__"):
+            return observer.set_plainly(object, owner, *args)
+        return function(*args, **kwargs)
     if name in ("__init__", "__new__") and (
         owner is None or owner is object or type(function) is types.MethodWrapperType
     ):
         return function(*args, **kwargs)
-    if name == "__getattribute__" and getattr(function, "__objclass__", None) is object and owner is not None:
-        return plain_attribute(observer, owner, *args)
     if name == "__subclasses__" and observer.reason is None:  # a table by class that is filled as it is used
         observer.settles = True
     return _stopped(observer, f"{named(function)}() is called", function, args, kwargs)
@@ -338,21 +427,56 @@ def _make(observer, kind, args, kwargs):
         return observer.trust(kind, args, kwargs)
     if kind is contextlib._GeneratorContextManager:
         return _generated(observer, *args)
-    new, init = of_class(kind, "__new__"), of_class(kind, "__init__")
-    bare = init is object.__init__ and not args and not kwargs
-    plain = type(kind) is type and new is object.__dict__["__new__"] and (bare or isinstance(init, types.FunctionType))
-    if not plain or issubclass(kind, (torch.Tensor, module_class() or torch.Tensor)) or not kind.__flags__ & HEAP:
-        return _stopped(observer, f"a {kind.__qualname__} is made", kind, args, kwargs)
-    made = object.__new__(kind)
+    return _instance(observer, kind, args, kwargs)
+
+
+def _layer(observer, kind, args, kwargs):
+    """A module of a class of torch's own, without parameters: its making is not looked into."""
+    (made, own, holds), computes = observer.aside(_layer_made, (kind, args, kwargs), {})
+    if computes or (holds and kind.__module__ != _CONTAINERS):
+        observer.stop(f"a {kind.__qualname__} is made")
     observer.kept.append(made)
-    observer.made.add(id(made))
-    observer.class_has(kind, "__init__")
-    if bare:
-        return made
-    if not _is_generated(init):
-        call(observer, init, (made, *args), kwargs)
+    observer.made.update(id(each) for each in own if id(each) not in observer.outside)
+    return made
+
+
+def _layer_made(kind, args, kwargs):
+    """A module, all that it consists of, and whether that has tensors."""
+    made = kind(*args, **kwargs)
+    return made, list(made.modules()), any(True for _ in (*made.parameters(), *made.buffers()))
+
+
+def _instance(observer, kind, args, kwargs):
+    """An instance of a class of Python: made by its own ``__new__`` or one of C, and filled by its ``__init__``."""
+    new, init = of_class(kind, "__new__"), of_class(kind, "__init__")
+    calls = of_class(type(kind), "__call__") is type.__dict__["__call__"]
+    module = module_class()
+    if module and issubclass(kind, module) and is_torchs(kind.__module__):
+        return _layer(observer, kind, args, kwargs)
+    strange = issubclass(kind, torch.Tensor) or not kind.__flags__ & HEAP
+    ours = isinstance(new, staticmethod) and isinstance(new.__func__, types.FunctionType)
+    base = None if ours else getattr(new, "__self__", None)
+    if strange or not calls or not (ours or base in BASES) or kind.__flags__ & ABSTRACT:
+        return _stopped(observer, f"a {kind.__qualname__} is made", kind, args, kwargs)
+    if ours and is_torchs(new.__func__.__module__):  # it looks at what is given
+        made = observer.aside(new.__func__, (kind, *args), kwargs)[0]
+        observer.kept.append(made)
+        observer.made.add(id(made))
+    elif ours:
+        observer.class_has(kind, "__new__")
+        made = observer.apply_all(new.__func__, (kind, *args), kwargs)
+        if not isinstance(made, kind):
+            return made
+    elif init is object.__init__ and base is object and (args or kwargs):
+        return kind(*args, **kwargs)  # for the error
     else:
-        if hasattr(kind, "__post_init__"):
-            observer.stop(f"a {kind.__qualname__} is made")
-        observer.trust(init, (made, *args), kwargs)
+        made = base.__new__(kind)
+        observer.kept.append(made)
+        observer.made.add(id(made))
+    if isinstance(init, types.FunctionType):
+        observer.class_has(kind, "__init__")
+        call(observer, init, (made, *args), kwargs)
+    elif init is not object.__init__:
+        _check_given(observer, args, kwargs)
+        init(made, *(map(observer.iter, args)), **kwargs)
     return made

@@ -113,7 +113,7 @@ class Compiled:
                 )
             utils.note_recompile(self.function, self.programs, args, kwargs)
         self.captures += 1
-        observer = Observer()
+        observer = Observer(self.fullgraph)
         try:
             result = observer.run(self.function, args, kwargs)
         except Exception:
@@ -153,8 +153,8 @@ class Compiled:
             if found is not None:
                 observer, steps = found
                 break
-        *before, build, outputs, device, sets_grad, pure = steps
-        steps = (*before, build(), outputs, device, sets_grad, pure)
+        *before, build, outputs, held, device, sets_grad, pure = steps
+        steps = (*before, build(), outputs, held, device, sets_grad, pure)
         self.programs.insert(0, Captured(observer.guards, observer.graph, observer.layouts))
         self._set()
         self.door.add(steps)
@@ -221,6 +221,7 @@ def _finish(observer, result, compiled):
         same_value,
         run,
         outputs.build,
+        outputs.held,
         device,
         observer.sets_grad,
         pure,
@@ -259,7 +260,7 @@ def _scan(observer, graph):
                 observer.stop(f"{name} goes by the values of a tensor")
             if name in ("repeat_interleave", "tensor_split") and node.inputsAt(1).type().kind() == "TensorType":
                 observer.stop(f"{name} goes by the values of a tensor")
-            if name == "index" and not all(map(_counts, _parts(node.inputsAt(1)))):
+            if name == "index" and not all(_counts(v, observer.dtypes) for v in _parts(node.inputsAt(1))):
                 observer.stop("a mask picks a number of elements")
             if node.hasEffects() or node.isNondeterministic():
                 pure = pure and kind == "aten::set_grad_enabled"
@@ -284,12 +285,14 @@ def _makes(node):
     )
 
 
-def _counts(value):
+def _counts(value, dtypes):
     """Whether a tensor among indices stands for as many elements as it has; a mask does not."""
     kind = value.type()
     if kind.kind() == "NoneType":
         return True
-    return kind.kind() == "TensorType" and kind.dtype() not in (None, torch.bool, torch.uint8)
+    if kind.kind() != "TensorType":
+        return False
+    return dtypes.get(value.unique(), kind.dtype()) not in (None, torch.bool, torch.uint8)
 
 
 def _parts(value):

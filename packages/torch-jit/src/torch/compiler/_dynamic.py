@@ -175,7 +175,7 @@ def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False
     ``observer`` has watched this call, ``graph`` is its program; ``before`` are layouts of the arguments of another call. A
     backend of one's own may look at the sizes of its examples: it gets a program for all sizes only where these are ``asked`` for.
     """
-    if compiled.dynamic is False or compiled.in_vain >= 2:
+    if compiled.dynamic is False or compiled.in_vain >= 2 or any(True for _ in observer.effects()):
         return None
     if any(node.hasEffects() for node in graph.nodes() if node.kind() != "aten::set_grad_enabled"):
         return None

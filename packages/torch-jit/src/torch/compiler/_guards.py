@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import math
 import types
+import typing
 
 import torch
 
@@ -16,6 +17,12 @@ PLAIN = (
 _PLAIN = frozenset(PLAIN)
 #: classes of objects that mean the same for as long as they are the same
 FIXED = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.CodeType, enum.Enum)
+#: classes of what says a type: ``list[int]``, ``int | None``, ``typing.Any``
+TYPES = (
+    types.GenericAlias, types.UnionType,
+    *(kind for name, kind in vars(typing).items() if name.endswith(("GenericAlias", "SpecialForm", "_AnyMeta"))),
+)  # fmt: skip
+FIXED += TYPES
 
 
 def is_plain(value):

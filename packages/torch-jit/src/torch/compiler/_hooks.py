@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import collections
+import collections.abc
 import sys
 import types
 
@@ -10,8 +10,9 @@ import torch
 from torch.jit import _ir as ir
 
 from . import _attributes, _calls, _special
+from ._effects import Items
 from ._guards import is_plain, of_class
-from ._tables import DICTS, HEAP, INDEXED, has_dict, tensors_in
+from ._tables import HEAP, INDEXED, tensors_in
 
 
 class Hooks:
@@ -83,6 +84,8 @@ class Hooks:
 
     def sliced(self, value):
         """``value[a:b]``."""
+        if self.reason is None and isinstance(of_class(type(value), "__getitem__"), types.FunctionType):
+            return Items(self, value)
         if type(value) not in INDEXED and not isinstance(value, torch.Tensor):
             self.stop(f"a {type(value).__qualname__} is sliced")
         return value
@@ -91,12 +94,25 @@ class Hooks:
         """``for each in value``."""
         if self.reason is None and type(value) not in INDEXED:
             if not isinstance(value, torch.Tensor) and isinstance(
-                of_class(type(value), "__iter__"), types.FunctionType
+                found := of_class(type(value), "__iter__"), types.FunctionType
             ):
+                if found is collections.abc.Sequence.__iter__:
+                    return self._by_number(value)
                 return self.apply(self.method(value, "__iter__"))
             if isinstance(value, torch.Tensor):
                 return iter(value.unbind(0)) if value.dim() else iter(value)
         return value
+
+    def _by_number(self, value):
+        """The items of a ``collections.abc.Sequence``."""
+        number, get = 0, self.method(value, "__getitem__")
+        while True:
+            try:
+                item = self.apply(get, number)
+            except IndexError:
+                return
+            yield item
+            number += 1
 
     def method(self, value, name):
         """A method that the class of a value has, guarded."""
@@ -108,23 +124,6 @@ class Hooks:
         if self.reason is None and kind.__flags__ & HEAP:
             self.guards.check("class", ("const", kind), name, of_class(kind, name))
 
-    def store(self, value, name):
-        """``value.name = ...``: the value, if it was made within."""
-        if self.reason is None and (
-            id(value) in self.outside or not has_dict(value) or isinstance(value, torch.Tensor)
-        ):
-            self.stop(f"the attribute {name} of a {type(value).__qualname__} is set", sys._getframe(1))
-        return value
-
-    def store_item(self, value, in_place=False):
-        """``value[...] = ...``."""
-        if self.reason is None and not isinstance(value, torch.Tensor):
-            if id(value) in self.outside or type(value) not in (list, dict, *DICTS):
-                self.stop(f"an item of a {type(value).__qualname__} from outside is set", sys._getframe(1))
-            elif in_place and any(id(v) in self.outside and not isinstance(v, torch.Tensor) for v in _values(value)):
-                self.stop("an item of a container is changed in place", sys._getframe(1))
-        return value
-
     def augmented(self, op, value, other):
         """``name += other``: the new value of the name."""
         if (
@@ -134,17 +133,21 @@ class Hooks:
             and not is_plain(value)
         ):
             if type(value) is not tuple:
-                self.stop(f"a {type(value).__qualname__} from outside is changed in place", sys._getframe(1))
+                self.changes(value)
         return self.in_place(op, value, other)
 
     def augment(self, value, name, op, later):
         """``value.name += later()``: of a tensor, a call in place that needs no store."""
+        if self.may_count(value, name):
+            by = later()
+            if self.counts(value, name, op, by):
+                return
+            later = lambda: by
         held = self.attr(value, name)
         made = self.in_place(op, held, later())
         if made is held and isinstance(made, torch.Tensor):
             return
-        self.store(value, name)
-        setattr(value, name, made)
+        setattr(self.store(value, name), name, made)
 
     def compared(self, value):
         """``value is ...``: objects are told apart by the guards, numbers and texts are not."""
@@ -158,8 +161,9 @@ class Hooks:
         return self.error
 
     def caught(self):
-        """``except``: of what another than the function itself raised. No program says it, and values may decide."""
-        if sys.exc_info()[1] is not self.error:
+        """``except``: of what an operator raised, where values may decide. What Python raises follows from what is guarded."""
+        error = sys.exc_info()[1]
+        if error is not self.error and (self.tracer.has_failed or not isinstance(error, Exception)):
             self.stop("an exception is caught", sys._getframe(1))
 
     def manager(self, value):
@@ -179,10 +183,6 @@ class Hooks:
             else:
                 self.stop(f"{name} is imported from {module}")
         return value
-
-
-def _values(container):
-    return container.values() if isinstance(container, dict) else container
 
 
 def _absolute(module, level, space):

@@ -12,6 +12,7 @@ import copy
 import dis
 import inspect
 import linecache
+import os
 import sys
 import textwrap
 import types
@@ -20,8 +21,8 @@ from ._rewrite import WATCH, Opaque, Rewrite, codes_in, definition
 
 _FACTORY = "__torch_factory"
 _cache: dict = {}
-#: instrumented codes with ``except`` or ``finally``
-catching: set = set()
+#: instrumented codes with ``except``, and the lines that these stand for: first and last of each
+catching: dict = {}
 #: codes that were made of a tree (parts of functions): the tree, and the lines above it in its file
 sources: dict = {}
 _NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -66,13 +67,39 @@ def _instrument(code):
         node = next((each for each in _candidates(tree, code) if _is_of(each, code, first)), None)
         if node is None:
             raise Opaque("its source is not that of the code that runs")
+    tried = _tried(node, first)
     made = Rewrite(code).function(node)
     out = _inner(_compiled(_factory(made, (*code.co_freevars, WATCH)), code, first), code.co_name)
     if out is None:
         raise Opaque("its source cannot be rewritten")
-    if any(isinstance(n, (ast.Try, getattr(ast, "TryStar", ast.Try))) for n in ast.walk(node)):
-        catching.add(out)
+    if tried:
+        catching[out] = tried
     return out
+
+
+def _tried(node, first):
+    """The lines of a function that stand before an ``except``."""
+    tries = [n for n in ast.walk(node) if isinstance(n, (ast.Try, getattr(ast, "TryStar", ast.Try))) and n.handlers]
+    return [(n.body[0].lineno + first, n.body[-1].end_lineno + first) for n in tries]
+
+
+def catches(code):
+    """Whether a code has an ``except``, or cannot be read."""
+    try:
+        return instrumented(code) in catching
+    except Opaque:
+        return True
+
+
+def may_drop(code):
+    """Whether an ``__exit__`` of this code may drop the exception that it is told of."""
+    try:
+        tree, first = _parse(code)
+        node = next(each for each in _candidates(tree, code) if _is_of(each, code, first))
+    except (Opaque, StopIteration, SyntaxError, ValueError):
+        return True
+    given = [n.value for n in ast.walk(node) if isinstance(n, ast.Return) and n.value is not None]
+    return any(not isinstance(value, ast.Constant) or value.value for value in given)
 
 
 def _is_of(node, code, first):
@@ -83,7 +110,7 @@ def _is_of(node, code, first):
 
 
 def _parse(code):
-    lines = linecache.getlines(code.co_filename)
+    lines = linecache.getlines(_file_of(code))
     if not lines:
         raise Opaque("its source is not there")
     at = code.co_firstlineno - 1
@@ -97,6 +124,14 @@ def _parse(code):
         return (ast.parse("if 1:\n" + text), at - 1) if text[0].isspace() else (ast.parse(text), at)
     except SyntaxError:
         return _statement(lines, at), at
+
+
+def _file_of(code):
+    """The file of a code; of one that is frozen into the interpreter that which it was made of."""
+    name = code.co_filename
+    if name.startswith("<frozen "):
+        return os.path.join(os.path.dirname(os.__file__), *name[8:-1].split(".")) + ".py"
+    return name
 
 
 def _statement(lines, at):
@@ -174,20 +209,29 @@ for _name in ("annotations",):
 
 
 def _imported(code):
-    """Globals of which attributes are called in the way that Python has for modules that a file imports."""
+    """Names of which attributes are called in the way that Python has for modules that a file imports, under whatever
+    scope's name they stand here."""
     modules, others = set(), set()
     for each in codes_in(code):
         before = None
         for step in dis.get_instructions(each):
-            if before is not None and before.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if before is not None and before.opname.startswith("LOAD_") and (name := _loaded(before)):
                 if step.opname == "LOAD_METHOD" or (
                     step.opname == "LOAD_ATTR" and sys.version_info >= (3, 12) and step.arg & 1
                 ):
-                    others.add(before.argval)
+                    others.add(name)
                 elif step.opname == "LOAD_ATTR":
-                    modules.add(before.argval)
+                    modules.add(name)
             before = step
     return sorted(modules - others)
+
+
+def _loaded(step):
+    """The variable that an instruction loads last; None where it loads something else."""
+    if step.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")):
+        name = step.argval[-1] if isinstance(step.argval, tuple) else step.argval
+        return name if name.isidentifier() else None
+    return None
 
 
 def _inner(module_code, name):

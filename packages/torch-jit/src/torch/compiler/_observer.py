@@ -21,6 +21,7 @@ from torch.jit import _ir as ir
 from torch.jit import _trace
 
 from . import _calls, _instrument, _special, _transforms
+from ._effects import Effects
 from ._guards import Guards, state_of_thread
 from ._hooks import Hooks
 from ._match import Matches
@@ -106,11 +107,12 @@ class Watch:
         return value
 
 
-class Observer(Outside, Hooks, Operators, Matches):
+class Observer(Outside, Hooks, Effects, Operators, Matches):
     """Watches one call; ``__torch_watch`` within the functions that run."""
 
-    def __init__(self):
+    def __init__(self, whole=False):
         self.guards, self.reason = Guards(), None
+        self.whole = whole  # whether nothing else will do than a program of the whole function
         self.graph = ir.Graph()
         self.tracer = ir._native.Tracer(self.graph)
         self.tracer.set_observing(True)
@@ -118,18 +120,26 @@ class Observer(Outside, Hooks, Operators, Matches):
         self.recording, self.working, self.in_operator = None, False, False
         self.strange = None  # a class of arguments that cannot be captured, where others can
         self.inputs, self.input_of = [], {}  # slots of tensors; id -> number
+        self.dtypes = {}  # of the inputs of the graph, by number
         self.examples, self.layouts, self.known_at = [], {}, {}  # of tensors among the arguments, by source
         self.known = {}  # id -> (object, source, whether it stands under the arguments)
         self.outside = set()  # ids of containers and objects that were there before
         self.kept, self.codes, self.trusted = [], set(_DRIVERS), 0
         self.made = set()  # ids of objects that were made within
+        self.changed = {}  # (id, name of an attribute or None): what was changed that was there before
+        self.seen = set()  # (id, name) of attributes of objects from outside that were read
+        self.ids = set()  # what id() gave
+        self.blocks = 0  # how many blocks of the graph what runs stands in
         self.loose = set()  # ids of objects that another one of their class may stand for
         self.tensors = set()
         self.constant_values = set()
         self.state = state_of_thread()
         self.grad = self.entry_grad = torch.is_grad_enabled()
         self.error = None  # what a function that is followed raised
-        self.sets_grad = self.catches = False
+        self.sets_grad = False
+        self.tries = self.catches = (
+            False  # whether what is followed has an ``except``; whether an operator stands before one
+        )
         self.transforms, self.transforming = 0, None  # how many of torch.func run, and which runs its own code
         self.transformed = set()  # ids of functions that they gave
         self.replaced = {}  # (id of a module, name): the tensor in place of its own (functional_call)
@@ -142,10 +152,10 @@ class Observer(Outside, Hooks, Operators, Matches):
 
     # --- void ---
 
-    def stop(self, text, frame=None):
+    def stop(self, text, frame=None, frames=None):
         """The observation is void; what is void once stays so."""
         if self.reason is None:
-            self.reason = Reason(text, _frames(frame or sys._getframe(1)))
+            self.reason = Reason(text, frames or frames_of(frame or sys._getframe(1)))
             if self.recording is not None and not self.transforms:
                 self.recording.end()
             elif self.transforms:
@@ -173,7 +183,7 @@ class Observer(Outside, Hooks, Operators, Matches):
         for value, source in _defaults(function):
             self.outside_value(value, source)
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
-        self.catches = self.catches or code in _instrument.catching
+        self.tries = self.tries or code in _instrument.catching
         if code not in self.codes:
             _add_codes(self.codes, code)
         self.kept.append(function)
@@ -241,11 +251,18 @@ class Observer(Outside, Hooks, Operators, Matches):
         if _but_for_casts(state_of_thread()) != _but_for_casts(self.state):
             self.late = self.late or "modes of operators are changed"
         frame = sys._getframe(1)
+        if self.tries and not self.catches:
+            self.catches = _is_tried(frame)
         while frame is not None and of_torch(frame.f_code.co_filename) is not None:
             frame = frame.f_back
         if frame is None:
             return None
         return frame.f_code.co_filename, frame.f_lineno, 0, ""
+
+    @staticmethod
+    def frames_of(frame):
+        """The frames of the user's program up to a frame, the innermost last."""
+        return frames_of(frame)
 
     @staticmethod
     def numbers(value):
@@ -372,7 +389,17 @@ def strip(error):
     error.__traceback__ = kept
 
 
-def _frames(frame):
+def _is_tried(frame):
+    """Whether a frame, or one of those that called it, stands where ``except`` would catch an error."""
+    while frame is not None:
+        for first, last in _instrument.catching.get(frame.f_code, ()):
+            if first <= frame.f_lineno <= last:
+                return True
+        frame = frame.f_back
+    return False
+
+
+def frames_of(frame):
     """The frames of the user's program up to a frame, the innermost last."""
     found = []
     while frame is not None and len(found) < 40:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import collections
+import dataclasses
 import functools
+import sys
 import types
 
 import torch
 from torch.jit import _ir as ir
 
 from ._guards import FIXED, is_key, is_plain, layout_of
-from ._tables import DICTS, Operator, has_dict, module_class, tensor_classes
+from ._tables import DICTS, Operator, has_dict, is_kind_of, module_class, tensor_classes
 
+_DICTS = (dict, collections.OrderedDict)
 #: how many leaves a container from outside may have
 _MOST = 512
 
@@ -37,23 +41,31 @@ class Outside:
         self.outside.add(id(value))
         if isinstance(value, torch.Tensor):
             return self._tensor(value, source)
-        if kind in (list, tuple, torch.Size) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
-            if len(value) > _MOST:
-                self.stop(f"{_say(source)} has {len(value)} items")
+        if (
+            kind in (tuple, torch.Size)
+            or is_kind_of(kind, list)
+            or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
+        ):
+            items = tuple(list.__iter__(value) if isinstance(value, list) else value)
+            if len(items) > _MOST:
+                self.stop(f"{_say(source)} has {len(items)} items")
                 return value
             guards.check("type", source, kind)
-            guards.check("len", source, len(value))
-            for i, item in enumerate(tuple(value)):
+            guards.check("len", source, len(items))
+            for i, item in enumerate(items):
                 self.outside_value(item, ("index", source, i), of_arguments)
-        elif kind in (dict, *DICTS):
-            names = list(value)
+        elif value is sys.modules:
+            pass  # what a program finds imported stays
+        elif kind in DICTS or (base := next((b for b in _DICTS if is_kind_of(kind, b)), None)):
+            items = dict(value if kind in DICTS else base.items(value))
+            names = list(items)
             if len(names) > _MOST or not all(map(is_key, names)):
                 self.stop(f"{_say(source)} has keys that are objects, or too many")
                 return value
             guards.check("type", source, kind)
             guards.check("keys", source, tuple(names))
             for name in names:
-                self.outside_value(value[name], ("key", source, name), of_arguments)
+                self.outside_value(items[name], ("key", source, name), of_arguments)
         elif kind in (set, frozenset):
             if not all(map(is_key, value)):
                 self.stop(f"{_say(source)} is a set of objects")
@@ -64,10 +76,12 @@ class Outside:
             guards.check("type", source, slice)
             for name in ("start", "stop", "step"):
                 self.outside_value(getattr(value, name), ("attr", source, name), of_arguments)
+        elif kind is dataclasses.Field:
+            guards.check("is", source, value)
         elif str(kind.__module__).startswith("torch.fx") and not isinstance(value, module_class()):
             self.strange = kind
             self.stop(f"{_say(source)} is a {kind.__qualname__}")
-        elif of_arguments and not _is_fixed(value) and has_dict(value):
+        elif of_arguments and not is_fixed(value) and has_dict(value):
             guards.check("type", source, kind)
             self.loose.add(id(value))
         elif kind is types.MethodType:
@@ -82,7 +96,7 @@ class Outside:
             value.__self__, (type(None), types.ModuleType, type)
         ):
             self.stop(f"{_say(source)} is a method of a {type(value.__self__).__qualname__}")
-        elif _is_fixed(value) or has_dict(value) or isinstance(value, Operator):
+        elif is_fixed(value) or has_dict(value) or isinstance(value, Operator):
             guards.check("is", source, value)
             if isinstance(value, module_class()):
                 guards.check("type", source, kind)
@@ -107,6 +121,7 @@ class Outside:
         if self.tracer.has_value(value):
             self.stop(f"{_say(source)} is a tensor that has been in use before it was read")
         self.tracer.set_value(value, v)
+        self.dtypes[v.unique()] = value.dtype
         self.input_of[id(value)] = len(self.inputs)
         self.inputs.append(slot)
         self.examples.append(value)
@@ -142,7 +157,7 @@ def is_argument(source):
     return source in (("args",), ("kwargs",))
 
 
-def _is_fixed(value):
+def is_fixed(value):
     """Whether an object means the same for as long as it is the same: functions, classes, modules of layers."""
     return isinstance(value, (*FIXED, module_class()))
 

@@ -9,7 +9,7 @@ import torch
 
 from ._guards import is_plain, of_class
 
-_BINARY = {
+BINARY = {
     "Add": ("add", operator.add), "Sub": ("sub", operator.sub), "Mult": ("mul", operator.mul), "Div": ("truediv", operator.truediv),
     "FloorDiv": ("floordiv", operator.floordiv), "Mod": ("mod", operator.mod), "Pow": ("pow", operator.pow),
     "LShift": ("lshift", operator.lshift), "RShift": ("rshift", operator.rshift), "BitOr": ("or", operator.or_),
@@ -46,7 +46,7 @@ class Operators:
 
     def binary(self, op, left, right):
         """``left + right``."""
-        name, plain = _BINARY[op]
+        name, plain = BINARY[op]
         if self.reason is None:
             found = self._asked(left, right, f"__{name}__", f"__r{name}__", type(left) is type(right))
             if found is not NotImplemented:
@@ -55,7 +55,7 @@ class Operators:
 
     def in_place(self, op, left, right):
         """``left += right``: the new value of what is on the left."""
-        name, _ = _BINARY[op]
+        name, _ = BINARY[op]
         if self.reason is None and own(left, f"__i{name}__"):
             found = self.apply(self.method(left, f"__i{name}__"), right)
             if found is not NotImplemented:

@@ -225,9 +225,10 @@ class Rewrite(Patterns, ast.NodeTransformer):
 
     def visit_AnnAssign(self, node):
         node.target, node.value = self.visit(node.target), node.value and self.visit(node.value)
-        if not isinstance(node.target, ast.Name):
-            raise Opaque("it annotates an attribute")
-        return node
+        if isinstance(node.target, ast.Name):
+            return node
+        plain = ast.Assign([node.target], node.value) if node.value else ast.Pass()  # nobody evaluates the annotation
+        return ast.copy_location(plain, node)
 
     def visit_ImportFrom(self, node):
         out = [node]

@@ -5,17 +5,22 @@ make it void.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import importlib
+import inspect
 import sys
 import threading
 import types
+import typing
 
 import torch
 
 from ._attributes import attribute
 from ._branches import cond, while_loop
+from ._copies import COPIES
 from ._guards import of_class
+from ._instrument import catches, may_drop
 from ._opaque import applied
 from ._opaque import unwatched as unwatched_call
 from ._tables import is_cast, is_mode, is_torchs, tensors_in
@@ -42,8 +47,38 @@ def _hasattr(observer, args, kwargs):
 
 
 def _setattr(observer, args, kwargs):
-    observer.store(args[0], args[1])
-    return setattr(*args)
+    value, name, new = args
+    return setattr(observer.store(value, name), name, new)
+
+
+def _delattr(observer, args, kwargs):
+    value, name = args
+    return delattr(observer.store(value, name), name)
+
+
+def _plainly(observer, args, kwargs):
+    """``object.__setattr__`` and ``object.__delattr__``."""
+    value, name, *new = args
+    observer.store(value, name)
+    observer.set_plainly(object, value, name, *new)
+
+
+def _looked_up(function):
+    """A function that tells what a class or a function is made of, which stays."""
+
+    def told(observer, args, kwargs):
+        return observer.aside(function, args, kwargs)[0]
+
+    return told
+
+
+def _id(observer, args, kwargs):
+    """A number that tells objects apart within a call, and means nothing outside of it."""
+    known = observer.known.get(id(args[0]))
+    if known is None or known[2]:
+        observer.stop("id() is called")
+    observer.ids.add(id(args[0]))
+    return id(args[0])
 
 
 def _tensor(observer, args, kwargs):
@@ -87,9 +122,15 @@ def _compiling(observer, args, kwargs):
 
 #: function: how(observer, args, kwargs)
 SPECIAL = {
-    isinstance: _isinstance, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
+    isinstance: _isinstance, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling,
+    torch.compiler.is_exporting: lambda observer, args, kwargs: False, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
+    delattr: _delattr, id: _id, object.__setattr__: _plainly, object.__delattr__: _plainly,
+    **{each: _looked_up(each) for each in (
+        dataclasses.fields, dataclasses.is_dataclass, inspect.signature, inspect.unwrap, inspect.isfunction, inspect.ismethod, inspect.isclass,
+        typing.get_origin, typing.get_args,
+    )},
     torch.tensor: _tensor, functools.update_wrapper: _update_wrapper, torch.cond: cond, torch.while_loop: while_loop,
-    torch.autograd.Function.apply.__func__: applied, **TREES,
+    torch.autograd.Function.apply.__func__: applied, **TREES, **COPIES,
 }  # fmt: skip
 
 
@@ -134,11 +175,11 @@ def manager(observer, value):
                 observer.stop("a context manager from outside is entered")
         return _Mode(observer, value)
     if kind is contextlib._GeneratorContextManager and id(value) in observer.made:
-        observer.catches = True  # what stands around its yield may
+        observer.catches = observer.catches or catches(value.func.__code__)  # around its yield
         return value
-    own = isinstance(of_class(kind, "__enter__"), types.FunctionType)
+    own, leave = isinstance(of_class(kind, "__enter__"), types.FunctionType), of_class(kind, "__exit__")
     if own and not is_torchs(kind.__module__) and kind.__module__ != "contextlib":
-        observer.catches = True  # its __exit__ may
+        observer.catches = observer.catches or not isinstance(leave, types.FunctionType) or may_drop(leave.__code__)
         return _Manager(observer, value)
     observer.stop(f"a block of {kind.__qualname__} is entered")
     return value

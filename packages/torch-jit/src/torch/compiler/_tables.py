@@ -22,8 +22,10 @@ INDEXED = frozenset((list, tuple, dict, str, bytes, range, torch.Size, slice, *D
 CONTAINERS = (list, dict, set, collections.OrderedDict, collections.defaultdict, collections.deque)
 PLAIN_OWNERS = (str, bytes, int, float, complex, bool, tuple, range, slice, frozenset, torch.dtype, torch.device)
 VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
-#: of classes that Python makes, and that may change
-HEAP = 1 << 9
+#: of classes that Python makes, and that may change; and of those with methods that are missing
+HEAP, ABSTRACT = 1 << 9, 1 << 20
+#: classes of C whose instances, and those of subclasses, a program can make anew
+BASES = (object, dict, collections.OrderedDict, list, set)
 
 #: functions in C that depend on their arguments and change nothing
 PURE = {
@@ -31,7 +33,8 @@ PURE = {
     isinstance, issubclass, iter, len, list, map, max, min, next, ord, pow, range, reversed, round, set, slice, sorted, str,
     sum, tuple, zip, repr, collections.OrderedDict, collections.defaultdict, collections.deque, object, functools.reduce,
     functools.partial, torch.Size, torch.device, torch.is_grad_enabled, torch.get_default_dtype,
-    torch.is_inference_mode_enabled, _seams.is_casting, _seams.operator,
+    dict.fromkeys, collections.OrderedDict.fromkeys, int.from_bytes, bytes.fromhex, float.fromhex, str.maketrans,
+    itertools.chain.from_iterable, torch.is_inference_mode_enabled, _seams.is_casting, _seams.operator,
 }  # fmt: skip
 for _module in (math, operator, itertools):
     PURE |= {f for n, f in vars(_module).items() if callable(f) and not n.startswith("_")}
@@ -42,7 +45,7 @@ ITERATING = frozenset((enumerate, zip, list, tuple, set, frozenset, sum, any, al
 #: methods in C of tensors that are no operators
 OF_TENSORS = frozenset((
     "dim", "element_size", "get_device", "is_complex", "is_contiguous", "is_floating_point", "is_same_size",
-    "is_signed", "ndimension", "nelement", "numel", "size", "stride", "to",
+    "is_signed", "ndimension", "nelement", "numel", "size", "stride", "to", "type",
 ))  # fmt: skip
 #: attributes of tensors that follow from what is guarded, or are operators
 TENSOR_ATTRIBUTES = frozenset((
@@ -57,6 +60,8 @@ TENSOR_FUNCTIONS = frozenset((
     "type_as", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "where", "is_conj", "is_neg",
     "is_distributed",
 ))  # fmt: skip
+#: of those, what asks its second argument only what guards know
+OF_DTYPES = frozenset(("type_as", "_type_as"))
 #: operators that answer by numbers, or by tensors whose size depends on values
 VALUES = frozenset((
     "equal", "allclose", "is_nonzero", "item", "_local_scalar_dense", "nonzero", "masked_select", "unique", "_unique",
@@ -131,6 +136,16 @@ def is_cast(kind):
     """Whether a class is autocast, whose casts are recorded as what they are."""
     amp = sys.modules.get("torch.amp.autocast_mode")
     return amp is not None and isinstance(kind, type) and issubclass(kind, amp.autocast)
+
+
+def is_kind_of(kind, *bases):
+    """Whether a class is one of these, or was made in Python of one of them and of nothing else in C.
+
+    >>> is_kind_of(collections.OrderedDict, dict), is_kind_of(type("Named", (dict,), {}), dict)
+    (False, True)
+    """
+    rest = [base for base in kind.__mro__ if not base.__flags__ & HEAP and base.__module__ != "typing"]
+    return rest[0] in bases if rest else False
 
 
 def has_dict(value):

@@ -1,0 +1,249 @@
+"""What a function changes that was there before: attributes of objects, items of lists and dicts. The run that is observed
+changes them itself; a program changes them at its end, to what they were left as.
+"""
+
+from __future__ import annotations
+
+import collections
+import sys
+import types
+
+import torch
+
+from ._guards import FIXED, is_plain, of_class, same_value
+from ._own import BINARY
+from ._tables import has_dict, is_torchs, module_class
+
+_NOTHING = object()
+#: containers whose new contents a program can write
+_WRITTEN = (list, dict, collections.OrderedDict)
+
+
+class _Attributes:
+    """What stands on the left of ``value.name = ...``: the store is made as the class of the value has it."""
+
+    def __init__(self, observer, value):
+        self.__dict__.update(observer=observer, value=value)
+
+    def __setattr__(self, name, new):
+        own = self.__dict__
+        own["observer"].set_attribute(own["value"], name, new)
+
+    def __delattr__(self, name):
+        own = self.__dict__
+        own["observer"].set_attribute(own["value"], name)
+
+
+class Items:
+    """What stands for a value in ``value[key] = ...`` and ``value[a:b]`` where its class has these in Python."""
+
+    def __init__(self, observer, value):
+        self.observer, self.value = observer, value
+
+    def __getitem__(self, key):
+        return self.observer.apply(self.observer.method(self.value, "__getitem__"), key)
+
+    def __setitem__(self, key, new):
+        self.observer.apply(self.observer.method(self.value, "__setitem__"), key, new)
+
+    def __delitem__(self, key):
+        self.observer.apply(self.observer.method(self.value, "__delitem__"), key)
+
+
+class _Change:
+    """An attribute (``name``) or the contents of a container (``name`` is None), and what was there before.
+
+    ``steps`` are those of a number that only counts: (operator, operand), whatever it was.
+    """
+
+    def __init__(self, value, name, before, seen, frames):
+        self.value, self.name, self.before, self.seen, self.frames = value, name, before, seen, frames
+        self.steps = []
+
+
+class Effects:
+    """The part of an observer that stores are told to."""
+
+    def store(self, value, name):
+        """``value.name = ...``: what takes the place of ``value`` there."""
+        if self.reason is not None:
+            return value
+        if isinstance(value, (torch.Tensor, *FIXED)) or not (has_dict(value) or id(value) in self.made):
+            self.stop(f"the attribute {name} of a {type(value).__qualname__} is set")
+            return value
+        return _Attributes(self, value)
+
+    def store_item(self, value, in_place=False):
+        """``value[...] = ...``: what takes the place of ``value`` there."""
+        if self.reason is not None or isinstance(value, torch.Tensor):
+            return value
+        if isinstance(of_class(type(value), "__setitem__"), types.FunctionType):
+            return Items(self, value)
+        if in_place and any(id(v) in self.outside and not isinstance(v, torch.Tensor) for v in _values(value)):
+            if any(not is_plain(v) and not isinstance(v, torch.Tensor) for v in _values(value)):
+                self.stop("an item of a container is changed in place")
+        self.changes(value)
+        return value
+
+    def set_attribute(self, value, name, *new):
+        """``value.name = new``, or ``del value.name``, by the class's own ``__setattr__`` where it has one."""
+        how, kind, module = "__setattr__" if new else "__delattr__", type(value), module_class()
+        setter = of_class(kind, how)
+        if not isinstance(setter, types.FunctionType):
+            self.set_plainly(object, value, name, *new)
+        elif module and setter is module.__dict__[how]:
+            self.set_plainly(module, value, name, *new)
+        elif is_torchs(setter.__module__):
+            self.stop(f"the attribute {name} of a {kind.__qualname__} is set")
+            setter(value, name, *new)
+        else:
+            self.apply(self.method(value, how), name, *new)
+
+    def set_plainly(self, owner, value, name, *new):
+        """What the ``__setattr__`` of ``owner`` does, ``object`` or ``torch.nn.Module``; ``__delattr__`` where nothing is new."""
+        found, kind = of_class(type(value), name), type(value).__qualname__
+        if self.reason is None and isinstance(found, property) and found.fset and new:
+            self.class_has(type(value), name)
+            self.apply(found.fset, value, *new)
+            return
+        if hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType):
+            self.stop(f"the attribute {name} of a {kind} is set, a descriptor")
+        elif name in ("__dict__", "__class__"):
+            self.stop(f"the attribute {name} of a {kind} is set")
+        if self.reason is None:
+            self._note(value, name, self._attribute)
+        before, self.working = self.working, True
+        try:
+            owner.__setattr__(value, name, *new) if new else owner.__delattr__(value, name)
+        finally:
+            self.working = before
+
+    @staticmethod
+    def _attribute(value, name):
+        try:
+            return object.__getattribute__(value, name)
+        except AttributeError:
+            module = module_class()
+            return module.__getattr__(value, name) if module and isinstance(value, module) else _NOTHING
+
+    def changes(self, value):
+        """The contents of a container are about to change."""
+        if self.reason is not None or id(value) not in self.outside:
+            return
+        if type(value) not in _WRITTEN:
+            self.stop(f"a {type(value).__qualname__} from outside is changed")
+        else:
+            self._note(value, None, lambda value, name: value.copy())
+
+    def _note(self, value, name, held):
+        key = id(value), name
+        if id(value) not in self.outside:
+            return
+        if self.transforms or self.blocks:
+            where = "a transform of torch.func" if self.transforms else "a branch or a loop of the graph"
+            self.stop(f"{where} changes a {type(value).__qualname__} from outside")
+        elif key not in self.changed:
+            frames = self.frames_of(sys._getframe(1))
+            self.changed[key] = _Change(value, name, held(value, name), key in self.seen, frames)
+
+    def has_changed(self, value, name):
+        """Whether an attribute that is read is no longer what a call finds."""
+        change = self.changed.get((id(value), name))
+        if change is not None and change.steps:  # what it was takes part in what follows
+            change.steps, change.seen = [], True
+            self.guards.check("equal", ("attr", self.known[id(value)][1], name), change.before)
+        return change is not None
+
+    def may_count(self, value, name):
+        """Whether an attribute is a number that nothing has asked for: ``value.name += 1`` holds whatever it was."""
+        if self.reason is not None or id(value) not in self.outside or (id(value), name) in self.seen:
+            return False
+        if isinstance(value, (torch.Tensor, *FIXED)) or not has_dict(value) or of_class(type(value), name) is not None:
+            return False
+        change, module = self.changed.get((id(value), name)), module_class()
+        setter = of_class(type(value), "__setattr__")
+        if isinstance(setter, types.FunctionType) and not (module and setter is module.__dict__["__setattr__"]):
+            return False
+        held = object.__getattribute__(value, "__dict__").get(name)
+        return type(held) in (int, float) and (change is None or bool(change.steps))
+
+    def counts(self, value, name, op, by):
+        """``value.name += by`` of such a number, by another: whether that is noted as a step."""
+        if type(by) not in (int, float) or not self.may_count(value, name):
+            return False
+        held, plain = object.__getattribute__(value, "__dict__")[name], BINARY[op][1]
+        self.guards.check("type", ("attr", self.known[id(value)][1], name), type(held))
+        self._note(value, name, lambda value, name: held)
+        if self.reason is None:
+            self.changed[id(value), name].steps.append((plain, by))
+        object.__setattr__(value, name, plain(held, by))
+        return True
+
+    def effects(self):
+        """Statements of a program for what has not been put back: (value, name, key or None, new or nothing)."""
+        for change in self.changed.values():
+            if change.name is not None:
+                yield from self._of_attribute(change)
+            elif type(change.value) is list:
+                yield from self._of_list(change)
+            else:
+                yield from self._of_dict(change)
+
+    def _of_attribute(self, change):
+        value, name, before = change.value, change.name, change.before
+        if change.steps:
+            yield "count", value, name, change.steps
+            return
+        now = self._attribute(value, name)
+        if change.seen and _is(now, before):
+            return
+        if change.seen and type(now) in (int, float) and type(before) is type(now):
+            self.stop(f"the attribute {name} of a {type(value).__qualname__} counts", frames=change.frames)
+        yield ("del", value, name) if now is _NOTHING else ("attr", value, name, now)
+
+    def _of_list(self, change):
+        value, before = change.value, change.before
+        if len(value) == len(before):
+            if any(not _is(a, b) and type(a) in (int, float) and type(a) is type(b) for a, b in zip(value, before)):
+                self.stop("an item of a list from outside counts", frames=change.frames)
+            for i, (now, was) in enumerate(zip(value, before)):
+                if not _is(now, was):
+                    yield "item", value, i, now
+        else:
+            self._grows(change)
+            yield "all", value, list(value)
+
+    def _of_dict(self, change):
+        value, before = change.value, change.before
+        if [k for k in before if k in value] != list(value)[: sum(k in value for k in before)]:
+            self.stop(f"a {type(value).__qualname__} from outside gets another order", frames=change.frames)
+        if before.keys() != value.keys():
+            self._grows(change)
+        for key in before:
+            if key not in value:
+                yield "without", value, key
+        for key, now in value.items():
+            was = before.get(key, _NOTHING)
+            if not _is(now, was):
+                if type(now) in (int, float) and type(was) is type(now):
+                    text = f"the item {key!r} of a {type(value).__qualname__} from outside counts"
+                    self.stop(text, frames=change.frames)
+                if not is_plain(key):
+                    text = f"a {type(value).__qualname__} from outside gets a key that is an object"
+                    self.stop(text, frames=change.frames)
+                yield "item", value, key, now
+
+    def _grows(self, change):
+        """A container that each call finds longer needs a program for each call: better a part of the function as it is."""
+        value, before = change.value, change.before
+        if len(value) > len(before) and not self.whole and not self.known[id(value)][2]:
+            if before or type(value) is list:
+                self.stop(f"a {type(value).__qualname__} from outside grows", frames=change.frames)
+
+
+def _is(a, b):
+    return a is b or (is_plain(a) and same_value(a, b))
+
+
+def _values(container):
+    return container.values() if isinstance(container, dict) else container
