@@ -17,6 +17,7 @@ struct FftWork;
 struct MaskWork;
 struct RecurrenceWork;
 struct ScanWork;
+struct SolverWork;
 struct SortWork;
 struct SparseWork;
 }  // namespace torch
@@ -57,6 +58,7 @@ extern const FftWork fourier;
 extern const SparseWork sparse_matrices;
 extern const ChainWork chains;            // chain.cpp
 extern const RecurrenceWork recurrences;  // recurrence.cpp
+extern const SolverWork solver;           // cusolver.cpp
 
 // Registers the backend and all tables; once, when the plug-in is loaded.
 void start();

@@ -6,8 +6,16 @@
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix.h"
 #include "ops/linalg/through_cpu.h"
+#include "torch/core/arithmetic.h"
+#include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/linalg.h"
 #include "torch/core/ops/matmul.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/unary.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::linalg {
 
@@ -27,12 +35,26 @@ int pivot_that_is_nan(const T* factor, int n) {
   return 0;
 }
 
+// The same of matrices on a device.
+void say_pivots_that_are_nan(const Tensor& l, const Tensor& info) {
+  const Tensor nan = isnan(diagonal(l, 0, -2, -1));
+  const Tensor first = _to_copy(argmax(_to_copy(nan, DType::Int32), -1), DType::Int32) + 1;
+  copy_(info, where(logical_and(eq(info, number(0)), any(nan, IntArrayRef{-1})), first, info));
+}
+
 // Memory goes row by row, where LAPACK sees the transpose: conj(A) = U^H U there is A = L L^H with L = U^T here.
 std::tuple<Tensor, Tensor> cholesky_ex(const Tensor& a, bool upper, bool check_errors) {
   const char* const op = "linalg.cholesky";
   check_square(op, a);
   const int n = int(a.size(-1));
   Tensor l = row_copy(a), info = empty_tensor(batch_sizes(a), DType::Int32, a.device());
+  if (const SolverWork* const solver = solver_of(l)) {
+    solver->cholesky(op, l, upper, info);
+    l = upper ? triu(l) : tril(l);
+    say_pivots_that_are_nan(l, info);
+    if (check_errors) check_info(op, info, not_positive);
+    return {l, info};
+  }
   if (!host_work(l)) return {l, info};
   with_type(a.dtype(), [&]<class T>(T) {
     for_each_matrix(info.numel(), double(n) * n * n / 3, [&](int64_t b) {
@@ -81,7 +103,7 @@ Tensor potri(const Tensor& self, bool upper) { return torch::cholesky_inverse(se
 }  // namespace
 
 void register_cholesky() {
-  set_lapack<op::linalg_cholesky_ex, cholesky_ex>();
+  set_lapack<op::linalg_cholesky_ex, cholesky_ex, kSolved>();
   set_composite<op::linalg_cholesky>(cholesky_of);
   set_composite<op::cholesky>(cholesky_old);
   set_composite<op::potrf>(potrf_of);

@@ -53,6 +53,13 @@ std::tuple<Tensor, Tensor> eigh_of(const Tensor& a, std::string_view triangle, b
   const int n = int(a.size(-1));
   Tensor values = empty_tensor(joined(batch_sizes(a), {n}), real_of(a.dtype()), a.device());
   Tensor v = vectors || !values.is_meta() ? column_copy(a) : nothing(a);
+  if (const SolverWork* const solver = solver_of(a)) {
+    check_finite(op, a);
+    const Tensor info = empty_tensor(batch_sizes(a), DType::Int32, a.device());
+    solver->eigen(op, v, values, vectors, t == 'L', info);
+    check_info(op, info, not_converged);
+    return {values, vectors ? v : nothing(a)};
+  }
   if (values.numel() == 0 || !host_work(values)) return {values, vectors ? v : nothing(a)};
   check_finite(op, a);
   Tensor info = ints_like_batch(a);
@@ -156,7 +163,7 @@ std::tuple<Tensor, Tensor> eig_old(const Tensor& self, bool vectors) {
 }  // namespace
 
 void register_eigen() {
-  set_lapack<op::_linalg_eigh, eigh_of>();
+  set_lapack<op::_linalg_eigh, eigh_of, kSolved>();
   set_composite<op::linalg_eigh>(eigh);
   set_composite<op::linalg_eigvalsh>(eigvalsh);
   set_composite<op::symeig>(symeig);

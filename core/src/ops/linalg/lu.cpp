@@ -11,7 +11,10 @@
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/linalg.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
 #include "torch/core/ops/sort.h"
+#include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
 
 namespace torch::linalg {
@@ -70,6 +73,11 @@ std::tuple<Tensor, Tensor, Tensor> lu_factor_ex(const Tensor& a, bool pivot, boo
   TORCH_CHECK_IMPLEMENTED(pivot, op, ": LU without pivoting is not implemented on the CPU; leave out pivot=False");
   const int m = int(a.size(-2)), n = int(a.size(-1)), k = std::min(m, n);
   Tensor lu = column_copy(a), pivots = ints(joined(batch_sizes(a), {k}), a), info = ints(batch_sizes(a), a);
+  if (const SolverWork* const solver = solver_of(lu)) {
+    solver->lu(op, lu, m, n, pivots, info);
+    if (check_errors) check_info(op, info, singular_text);
+    return {lu, pivots, info};
+  }
   if (!host_work(lu)) return {lu, pivots, info};
   with_type(a.dtype(), [&]<class T>(T) {
     for_each_matrix(info.numel(), double(m) * n * k, [&](int64_t b) {
@@ -181,6 +189,14 @@ std::tuple<Tensor, Tensor> inv_ex(const Tensor& a, bool check_errors) {
   check_square(op, a);
   const int n = int(a.size(-1));
   Tensor inverse = row_copy(a), info = ints(batch_sizes(a), a);
+  if (const SolverWork* const solver = solver_of(inverse)) {
+    const Tensor unit = identity(n, a), pivots = ints(joined(batch_sizes(a), {n}), a);
+    solver->lu(op, inverse, n, n, pivots, info);
+    const Tensor x = row_copy(expand(unit, a.sizes()));
+    solver->lu_solve(op, inverse, pivots, x, n, n);
+    if (check_errors) check_info(op, info, singular_text);
+    return {x, info};
+  }
   if (!host_work(inverse)) return {inverse, info};
   with_type(a.dtype(), [&]<class T>(T) {
     for_each_matrix(info.numel(), 2 * cube(n), [&](int64_t b) {
@@ -216,8 +232,22 @@ void for_each_diagonal(const char* op, const Tensor& a, F f) {
   });
 }
 
+// The same on a device: the diagonal, and -1 where an odd number of rows was swapped, else 1.
+std::pair<Tensor, Tensor> diagonal_by(const SolverWork& solver, const char* op, const Tensor& a) {
+  const int64_t n = a.size(-1);
+  const Tensor lu = row_copy(a), pivots = ints(joined(batch_sizes(a), {n}), a), info = ints(batch_sizes(a), a);
+  solver.lu(op, lu, n, n, pivots, info);
+  const Tensor swapped = ne(pivots, arange(n, DType::Int32, a.device()) + 1);
+  const Tensor sign = 1 - 2 * remainder(sum(swapped, IntArrayRef{-1}), number(2));
+  return {diagonal(lu, 0, -2, -1), _to_copy(sign, a.dtype())};
+}
+
 Tensor det(const Tensor& a) {
   check_square("linalg.det", a);
+  if (const SolverWork* const solver = solver_of(a)) {
+    const auto [u, sign] = diagonal_by(*solver, "linalg.det", a);
+    return prod(u, -1) * sign;
+  }
   Tensor out = empty_tensor(batch_sizes(a), a.dtype(), a.device());
   if (!host_work(out)) return out;
   with_type(a.dtype(), [&]<class T>(T) {
@@ -232,6 +262,10 @@ Tensor det(const Tensor& a) {
 
 std::tuple<Tensor, Tensor> slogdet(const Tensor& a) {
   check_square("linalg.slogdet", a);
+  if (const SolverWork* const solver = solver_of(a)) {
+    const auto [u, swaps] = diagonal_by(*solver, "linalg.slogdet", a);
+    return {prod(sgn(u), -1) * swaps, sum(log(abs(u)), IntArrayRef{-1})};
+  }
   Tensor sign = empty_tensor(batch_sizes(a), a.dtype(), a.device());
   Tensor logarithm = empty_tensor(batch_sizes(a), real_of(a.dtype()), a.device());
   if (!host_work(sign)) return {sign, logarithm};
@@ -261,6 +295,12 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> solve_with_factors(const Tensor& a, c
   const int n = int(a.size(-1)), k = int(b.size(-1));
   Tensor lu = column_copy(a), x = column_copy(b), pivots = ints(joined(batch_sizes(a), {n}), a);
   Tensor info = ints(batch_sizes(a), a);
+  if (const SolverWork* const solver = solver_of(lu)) {
+    solver->lu(op, lu, n, n, pivots, info);
+    if (k) solver->lu_solve(op, lu, pivots, x, n, k);
+    if (check_errors) check_info(op, info, singular_text);
+    return {x, lu, pivots, info};
+  }
   if (!host_work(x)) return {x, lu, pivots, info};
   with_type(a.dtype(), [&]<class T>(T) {
     for_each_matrix(info.numel(), cube(n) + double(n) * n * k, [&](int64_t i) {
@@ -281,17 +321,17 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> solve_with_factors(const Tensor& a, c
 }  // namespace
 
 void register_lu() {
-  set_lapack<op::linalg_lu_factor_ex, lu_factor_ex>();
+  set_lapack<op::linalg_lu_factor_ex, lu_factor_ex, kSolved>();
   set_composite<op::linalg_lu_factor>(lu_factor);
   set_composite<op::linalg_lu>(lu);
   set_lapack<op::_lu_permutation, permutation>();
   set_composite<op::lu_unpack>(unpack);
   set_composite<op::linalg_lu_solve>(lu_solve);
   set_composite<op::lu_solve>(lu_solve_old);
-  set_lapack<op::linalg_inv_ex, inv_ex>();
-  set_lapack<op::linalg_det, det>();
-  set_lapack<op::linalg_slogdet, slogdet>();
-  set_lapack<op::_linalg_solve, solve_with_factors>();
+  set_lapack<op::linalg_inv_ex, inv_ex, kSolved>();
+  set_lapack<op::linalg_det, det, kSolved>();
+  set_lapack<op::linalg_slogdet, slogdet, kSolved>();
+  set_lapack<op::_linalg_solve, solve_with_factors, kSolved>();
 }
 
 }  // namespace torch::linalg

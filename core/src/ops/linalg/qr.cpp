@@ -3,7 +3,12 @@
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix.h"
 #include "ops/linalg/through_cpu.h"
+#include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/index.h"
+#include "torch/core/ops/join.h"
 #include "torch/core/ops/linalg.h"
+#include "torch/core/ops/view.h"
 
 namespace torch::linalg {
 
@@ -37,12 +42,21 @@ std::tuple<Tensor, Tensor> geqrf(const Tensor& self) {
   check_matrices("geqrf", self, "input");
   const int m = int(self.size(-2)), n = int(self.size(-1)), k = std::min(m, n);
   Tensor a = column_copy(self), tau = empty_tensor(joined(batch_sizes(self), {k}), self.dtype(), self.device());
+  if (const SolverWork* const solver = solver_of(a)) return solver->reflect("geqrf", a, m, n, tau), std::tuple(a, tau);
   if (!host_work(a)) return {a, tau};
   with_type(self.dtype(), [&]<class T>(T) {
     for_each_matrix(count_of(batch_sizes(self)), 2.0 * m * n * k,
                     [&](int64_t b) { reflect("geqrf", a.data<T>() + b * m * n, m, n, tau.data<T>() + b * k); });
   });
   return {a, tau};
+}
+
+// With rows of zeros below.
+Tensor zero_beyond(const Tensor& a, int64_t rows) {
+  if (a.size(-2) == rows) return a;
+  Sizes sizes = a.sizes().vec();
+  sizes[sizes.size() - 2] = rows - a.size(-2);
+  return cat(std::vector<Tensor>{a, zeros(sizes, a.dtype(), a.device())}, -2);
 }
 
 std::tuple<Tensor, Tensor> qr(const Tensor& a, std::string_view mode) {
@@ -55,6 +69,16 @@ std::tuple<Tensor, Tensor> qr(const Tensor& a, std::string_view mode) {
   const IntArrayRef batch = batch_sizes(a);
   Tensor r = empty_columns(batch, columns, n, a.dtype(), a.device());
   Tensor q = mode == "r" ? nothing(a) : empty_columns(batch, m, columns, a.dtype(), a.device());
+  if (const SolverWork* const solver = solver_of(a)) {
+    const Tensor x = column_copy(a), tau = empty_tensor(joined(batch, {k}), a.dtype(), a.device());
+    solver->reflect(op, x, m, n, tau);
+    copy_(r, zero_beyond(triu(narrow(x, -2, 0, k)), columns));
+    if (mode == "r") return {q, r};
+    copy_(narrow(q, -1, 0, k), narrow(x, -1, 0, k));
+    if (columns > k) zero_(narrow(q, -1, k, columns - k));
+    solver->multiply_out(op, q, m, columns, k, tau);
+    return {q, r};
+  }
   if (count_of(batch) == 0 || !host_work(r)) return {q, r};
   Tensor x = column_copy(a);
   with_type(a.dtype(), [&]<class T>(T) {
@@ -93,8 +117,12 @@ Tensor product_of(const char* op, const Tensor& a, const Tensor& tau) {
   TORCH_CHECK(n >= k, op, ": input.shape[-1] must be greater than or equal to tau.shape[-1], got shapes ", a.sizes(),
               " and ", tau.sizes());
   Tensor q = column_copy(a);
-  if (!host_work(q)) return q;
   const Tensor factors = as_contiguous(tau, tau.dtype());
+  if (const SolverWork* const solver = solver_of(q)) {
+    if (k) solver->multiply_out(op, q, m, n, k, factors);
+    return k ? q : copy_(q, eye(m, n, q.dtype(), q.device()));
+  }
+  if (!host_work(q)) return q;
   with_type(a.dtype(), [&]<class T>(T) {
     for_each_matrix(count_of(batch_sizes(a)), 2.0 * m * n * k, [&](int64_t b) {
       multiply_out(op, q.data<T>() + b * m * n, int(m), int(n), int(k), factors.data<T>() + b * k);
@@ -143,10 +171,10 @@ Tensor ormqr(const Tensor& self, const Tensor& tau, const Tensor& other, bool le
 }  // namespace
 
 void register_qr() {
-  set_lapack<op::linalg_qr, qr>();
+  set_lapack<op::linalg_qr, qr, kSolved>();
   set_composite<op::qr>(qr_old);
-  set_lapack<op::geqrf, geqrf>();
-  set_lapack<op::linalg_householder_product, householder_product>();
+  set_lapack<op::geqrf, geqrf, kSolved>();
+  set_lapack<op::linalg_householder_product, householder_product, kSolved>();
   set_composite<op::orgqr>(orgqr);
   set_lapack<op::ormqr, ormqr>();
 }

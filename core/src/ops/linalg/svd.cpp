@@ -47,16 +47,24 @@ struct Work {
   }
 };
 
-void check_driver(const char* op, const std::optional<std::string_view>& driver) {
-  TORCH_CHECK(!driver, op, ": keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend, got '",
-              *driver, "'; leave it out");
+void check_driver(const char* op, const std::optional<std::string_view>& driver, bool is_solved) {
+  TORCH_CHECK_IMPLEMENTED(!is_solved || !driver || *driver == "gesvd", op,
+                          ": of the drivers of cuSOLVER there is only ", "'gesvd', got '", *driver, "'");
+  TORCH_CHECK(is_solved || !driver, op,
+              ": keyword argument `driver=` is only supported on CUDA inputs with cuSOLVER backend, got '", *driver,
+              "'; leave it out");
 }
 
 std::tuple<Tensor, Tensor, Tensor> svd_of(const Tensor& a, bool full, bool vectors,
                                           std::optional<std::string_view> driver) {
   const char* const op = "linalg.svd";
   check_matrices(op, a);
-  check_driver(op, driver);
+  const SolverWork* const solver = solver_of(a);
+  check_driver(op, driver, solver);
+  if (solver && a.size(-2) < a.size(-1)) {
+    const auto [v, s, uh] = svd_of(mH(a), full, vectors, driver);
+    return {vectors ? mH(uh) : uh, s, vectors ? mH(v) : v};
+  }
   const int m = int(a.size(-2)), n = int(a.size(-1)), k = std::min(m, n);
   const IntArrayRef batch = batch_sizes(a);
   Tensor s = empty_tensor(joined(batch, {k}), real_of(a.dtype()), a.device());
@@ -64,6 +72,13 @@ std::tuple<Tensor, Tensor, Tensor> svd_of(const Tensor& a, bool full, bool vecto
       vectors ? empty_columns(batch, m, full ? m : k, a.dtype(), a.device()) : empty_tensor({0}, a.dtype(), a.device());
   Tensor vh =
       vectors ? empty_columns(batch, full ? n : k, n, a.dtype(), a.device()) : empty_tensor({0}, a.dtype(), a.device());
+  if (solver) {
+    check_finite(op, a);
+    const Tensor info = empty_tensor(batch, DType::Int32, a.device());
+    solver->singular(op, column_copy(a), m, n, u, s, vh, info);
+    check_info(op, info, not_converged);
+    return {u, s, vh};
+  }
   if (count_of(batch) == 0 || !host_work(s)) return {u, s, vh};
   if (k == 0) {  // nothing but bases of the whole space
     for (const Tensor* t : {&u, &vh})
@@ -112,7 +127,7 @@ std::tuple<Tensor, Tensor, Tensor> svd_old(const Tensor& self, bool some, bool v
 }  // namespace
 
 void register_svd() {
-  set_lapack<op::_linalg_svd, svd_of>();
+  set_lapack<op::_linalg_svd, svd_of, kSolved>();
   set_composite<op::linalg_svd>(svd_composite);
   set_composite<op::linalg_svdvals>(svdvals);
   set_composite<op::svd>(svd_old);

@@ -21,7 +21,7 @@ LIBRARIES = {
     "driver": ("libcuda.so.1", None),
 }
 #: opened by the compiled part when it first needs them, and done without where they are not found
-OFFERED = ("cublasLt", "cufft")
+OFFERED = ("cublasLt", "cufft", "cusolver")
 
 
 def candidates(name: str) -> list[str]:
