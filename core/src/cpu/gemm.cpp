@@ -100,34 +100,34 @@ constexpr int kDotRows = 3, kDotColumns = 3, kDotNarrow = 4, kDotSums = 9;
 #endif
 constexpr int64_t kDotChunk = 1024;
 
-template <class T, int R, int N>
+template <class T, bool Pairs, int R, int N>
 void dot_tile(int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_row, T alpha, MatrixView<T> c, bool add) {
   if constexpr (R * N <= kDotSums) {
     T sum[R][N];
-    dots<T, R, N>(k, a, a_row, b, b_row, sum);
+    dots<T, R, N, false, Pairs>(k, a, a_row, b, b_row, sum);
     for (int r = 0; r < R; ++r)
       for (int j = 0; j < N; ++j) *c.at(r, j) = add ? *c.at(r, j) + alpha * sum[r][j] : alpha * sum[r][j];
   }
 }
 template <class T>
 using DotFn = void (*)(int64_t, const T*, int64_t, const T*, int64_t, T, MatrixView<T>, bool);
-template <class T, int R>
+template <class T, bool Pairs, int R>
 constexpr auto dot_row() {
   return []<int... N>(std::integer_sequence<int, N...>) {
-    return std::array<DotFn<T>, sizeof...(N)>{dot_tile<T, R, N + 1>...};
+    return std::array<DotFn<T>, sizeof...(N)>{dot_tile<T, Pairs, R, N + 1>...};
   }(std::make_integer_sequence<int, kDotNarrow>{});
 }
-template <class T>
+template <class T, bool Pairs>
 constexpr auto dot_table() {
   return []<int... R>(std::integer_sequence<int, R...>) {
-    return std::array<std::array<DotFn<T>, kDotNarrow>, sizeof...(R)>{dot_row<T, R + 1>()...};
+    return std::array<std::array<DotFn<T>, kDotNarrow>, sizeof...(R)>{dot_row<T, Pairs, R + 1>()...};
   }(std::make_integer_sequence<int, kDotRows>{});
 }
 
 // a.col == 1 and b.row == 1; c may have any strides.
-template <class T>
+template <class T, bool Pairs>
 void dot_product(const Product<T>& p) {
-  static constexpr auto kTable = dot_table<T>();
+  static constexpr auto kTable = dot_table<T, Pairs>();
   // Few columns go in one tile; else tiles are about square. Sides are cut evenly.
   const int64_t column_tiles = p.n <= kDotNarrow ? 1 : ceil_div(p.n, kDotColumns);
   const int64_t widest = ceil_div(p.n, column_tiles);
@@ -161,11 +161,13 @@ void dot_product(const Product<T>& p) {
 template <class T>
 constexpr int64_t kChunk = sizeof(T) == 4 ? 384 : 256;  // of k: a panel of B stays in L1
 
-template <class T>
+template <class T, bool Pairs>
 void direct_block(const Product<T>& p, const Block& at, int64_t k0, int64_t k1, bool add) {
   constexpr int L = kLanes<T>, kWideRows = kVectorBytes == 64 ? 6 : 0;
-  static constexpr auto kOne = panel_table<T, 1, false, false>(), kOneEdge = panel_table<T, 1, false, true>();
-  static constexpr auto kTwo = panel_table<T, 2, false, false>(), kTwoEdge = panel_table<T, 2, false, true>();
+  static constexpr auto kOne = panel_table<T, Pairs, 1, false, false>(),
+                        kOneEdge = panel_table<T, Pairs, 1, false, true>();
+  static constexpr auto kTwo = panel_table<T, Pairs, 2, false, false>(),
+                        kTwoEdge = panel_table<T, Pairs, 2, false, true>();
   const int64_t rows = at.i1 - at.i0;
   const bool wide = rows <= kWideRows;
   const int64_t blocks = ceil_div(rows, kMostRows);
@@ -174,7 +176,7 @@ void direct_block(const Product<T>& p, const Block& at, int64_t k0, int64_t k1, 
     const PanelFn<T>* table = nullptr;
     int64_t width = std::min<int64_t>(left, 2 * L);
     if constexpr (kWideRows > 0) {
-      static constexpr auto kFour = panel_table<T, 4, false, false, kWideRows>();
+      static constexpr auto kFour = panel_table<T, Pairs, 4, false, false, kWideRows>();
       if (wide && left >= 4 * L) table = kFour.data(), width = 4 * L;
     }
     if (!table) table = (width == 2 * L ? kTwo : width > L ? kTwoEdge : width == L ? kOne : kOneEdge).data();
@@ -190,7 +192,7 @@ void direct_block(const Product<T>& p, const Block& at, int64_t k0, int64_t k1, 
 // b.col == 1 and c.col == 1. With few rows, B is the big operand and is read in long runs: 32 of its rows at a time,
 // along a slice of C that stays in cache. Of an outer product C is the big one, and is written a few rows at a time
 // from end to end: 1024 x 1024 x 1 takes 86 us where columns of panels took 172 (one thread of an AMD EPYC, Zen 4).
-template <class T>
+template <class T, bool Pairs>
 void direct_product(const Product<T>& p) {
   constexpr int64_t kRun = 32, kSlice = 2048, kRowsAtOnce = 6;
   const bool few = p.m <= kMostRows && p.k > 2 * kRun && p.k * p.n > 65536;
@@ -200,18 +202,18 @@ void direct_product(const Product<T>& p) {
     const bool add = prefill(p, block);
     if (outer) {
       for (int64_t i = block.i0; i < block.i1; i += kRowsAtOnce)
-        direct_block(p, {i, std::min(block.i1, i + kRowsAtOnce), block.j0, block.j1}, 0, p.k, add);
+        direct_block<T, Pairs>(p, {i, std::min(block.i1, i + kRowsAtOnce), block.j0, block.j1}, 0, p.k, add);
       return;
     }
     if (!few) {  // in runs of k that leave a panel of B in L1 for the next rows
       for (int64_t k = 0; k < p.k; k += kChunk<T>)
-        direct_block(p, block, k, std::min(p.k, k + kChunk<T>), add || k > 0);
+        direct_block<T, Pairs>(p, block, k, std::min(p.k, k + kChunk<T>), add || k > 0);
       return;
     }
     for (int64_t j = block.j0; j < block.j1; j += kSlice)
       for (int64_t k = 0; k < p.k; k += kRun)
-        direct_block(p, {block.i0, block.i1, j, std::min(block.j1, j + kSlice)}, k, std::min(p.k, k + kRun),
-                     add || k > 0);
+        direct_block<T, Pairs>(p, {block.i0, block.i1, j, std::min(block.j1, j + kSlice)}, k, std::min(p.k, k + kRun),
+                               add || k > 0);
   });
 }
 
@@ -254,12 +256,13 @@ struct Packed {
 };
 
 // c.col == 1.
-template <class T>
+template <class T, bool Pairs>
 void packed_product(const Product<T>& p) {
   constexpr int64_t kWidth = 2 * kLanes<T>;
-  static constexpr auto kPackedTable = panel_table<T, 2, true, false>();
-  static constexpr auto kTable = panel_table<T, 2, false, false>(), kEdgeTable = panel_table<T, 2, false, true>();
-  static constexpr auto kEdgeOne = panel_table<T, 1, false, true>();
+  static constexpr auto kPackedTable = panel_table<T, Pairs, 2, true, false>();
+  static constexpr auto kTable = panel_table<T, Pairs, 2, false, false>(),
+                        kEdgeTable = panel_table<T, Pairs, 2, false, true>();
+  static constexpr auto kEdgeOne = panel_table<T, Pairs, 1, false, true>();
   const int64_t kc = std::min(kChunk<T>, p.k), m_side = std::min<int64_t>(p.m, 8192);
   const int64_t n_side =
       std::min<int64_t>(p.n, kPackedBytes / (kc * static_cast<int64_t>(sizeof(T))) / kWidth * kWidth);
@@ -310,7 +313,7 @@ void packed_product(const Product<T>& p) {
 
 // --- choice ---
 
-template <class T>
+template <class T, bool Pairs>
 void product(Product<T> p) {
   // A side of length 1 has no stride: give it the one that helps.
   if (p.m == 1) p.c.row = p.a.row = 1;
@@ -318,15 +321,15 @@ void product(Product<T> p) {
   if (p.k == 1) p.a.col = p.b.row = 1;
   const int64_t small = 4 * kLanes<T>;
   if (p.a.col == 1 && p.b.row == 1 && p.k >= small) {
-    if (p.n <= kDotNarrow) return dot_product(p);
-    if (p.m <= kDotNarrow) return dot_product(p.transposed());
+    if (p.n <= kDotNarrow) return dot_product<T, Pairs>(p);
+    if (p.m <= kDotNarrow) return dot_product<T, Pairs>(p.transposed());
   }
   if (p.c.col != 1) {
-    if (p.c.row == 1) return product(p.transposed());
+    if (p.c.row == 1) return product<T, Pairs>(p.transposed());
     const Scratch<T> whole(p.m * p.n);
     Product<T> q = p;
     q.c = {whole.data(), p.n, 1};
-    product(q);
+    product<T, Pairs>(q);
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t j = 0; j < p.n; ++j) *p.c.at(i, j) = *q.c.at(i, j);
     return;
@@ -335,25 +338,25 @@ void product(Product<T> p) {
   // Read as they lie: a big B once, or one that stays in L2 for a few rows.
   if (p.b.col == 1 &&
       (p.m <= kMostRows || p.k <= 32 || flops <= 1.2e6 || (p.m <= 160 && p.k * p.n <= (p.m <= 80 ? 1 << 18 : 1 << 16))))
-    return direct_product(p);
+    return direct_product<T, Pairs>(p);
   if (p.n <= kDotNarrow && p.a.col == 1 && p.k >= small) {  // a big A is read along its rows; B is turned for that
     const Scratch<T> turned(p.n * p.k);
     for (int64_t k = 0; k < p.k; ++k)
       for (int64_t j = 0; j < p.n; ++j) turned.data()[j * p.k + k] = *p.b.at(k, j);
     Product<T> q = p;
     q.b = {turned.data(), 1, p.k};
-    return dot_product(q);
+    return dot_product<T, Pairs>(q);
   }
   if (p.n <= kMostRows && p.a.row == 1 && p.m > 2 * kMostRows) {  // the big operand is A, read along its columns
     const Scratch<T> turned(p.m * p.n);
     Product<T> q = p.transposed();
     q.c = {turned.data(), p.m, 1};
-    direct_product(q);
+    direct_product<T, Pairs>(q);
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t j = 0; j < p.n; ++j) *p.c.at(i, j) = turned.data()[j * p.m + i];
     return;
   }
-  packed_product(p);
+  packed_product<T, Pairs>(p);
 }
 
 template <class T>
@@ -372,8 +375,11 @@ T dot_block(int64_t n, const T* x, const T* y) {
 }  // namespace
 
 // The float half of the table; gemm_types.cpp has the rest.
-void gemm_f32(const Product<float>& p) { product(p); }
-void gemm_f64(const Product<double>& p) { product(p); }
+void gemm_f32(const Product<float>& p) { product<float, false>(p); }
+void gemm_f64(const Product<double>& p) { product<double, false>(p); }
+#if defined(__AVX512F__)
+void gemm_pairs(const Product<float>& p) { product<float, true>(p); }
+#endif
 float dot_f32(int64_t n, const float* x, const float* y) { return dot_block(n, x, y); }
 double dot_f64(int64_t n, const double* x, const double* y) { return dot_block(n, x, y); }
 

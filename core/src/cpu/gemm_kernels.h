@@ -35,12 +35,16 @@ struct GemmKernels {
   void (*u64)(const Product<uint64_t>&);
   void (*c64)(const Product<std::complex<float>>&);
   void (*c128)(const Product<std::complex<double>>&);
+  // Where avx512_bf16 is, else null: a and b are pairs of bfloat16, which follow each other along k, and k counts
+  // pairs.
+  void (*pairs)(const Product<float>&);
   float (*dot_f32)(int64_t n, const float* x, const float* y);  // one block, contiguous
   double (*dot_f64)(int64_t n, const double* x, const double* y);
   void (*half_to_float)(int64_t n, const Half* x, float* y);
   void (*float_to_half)(int64_t n, const float* x, Half* y);
   void (*bfloat16_to_float)(int64_t n, const BFloat16* x, float* y);
   void (*float_to_bfloat16)(int64_t n, const float* x, BFloat16* y);
+  void (*pair_up)(int64_t n, const BFloat16* low, const BFloat16* high, uint32_t* pairs);  // no high ones: zero
 };
 
 // Of the level in force.

@@ -14,6 +14,11 @@ namespace torch::TORCH_ISA {
 
 void gemm_f32(const Product<float>&);
 void gemm_f64(const Product<double>&);
+#if defined(__AVX512F__)
+void gemm_pairs(const Product<float>&);
+#else
+constexpr decltype(GemmKernels::pairs) gemm_pairs = nullptr;
+#endif
 float dot_f32(int64_t, const float*, const float*);
 double dot_f64(int64_t, const double*, const double*);
 
@@ -108,6 +113,13 @@ void float_to_bfloat16(int64_t n, const float* x, BFloat16* y) {
   for (int64_t i = 0; i < n; ++i) y[i] = BFloat16(x[i]);
 }
 
+void pair_up(int64_t n, const BFloat16* low, const BFloat16* high, uint32_t* pairs) {
+  if (high)
+    for (int64_t i = 0; i < n; ++i) pairs[i] = uint32_t(low[i].bits) | uint32_t(high[i].bits) << 16;
+  else
+    for (int64_t i = 0; i < n; ++i) pairs[i] = low[i].bits;
+}
+
 constexpr GemmKernels kTable = {
     gemm_f32,
     gemm_f64,
@@ -117,12 +129,14 @@ constexpr GemmKernels kTable = {
     product<uint64_t>,
     product<std::complex<float>>,
     product<std::complex<double>>,
+    gemm_pairs,
     dot_f32,
     dot_f64,
     half_to_float,
     float_to_half,
     bfloat16_to_float,
     float_to_bfloat16,
+    pair_up,
 };
 
 }  // namespace

@@ -44,6 +44,23 @@ TORCH_INLINE typename GemmVec<T>::type broadcast(T x) {
   return x - typename GemmVec<T>::type{};
 }
 
+// sum += a * row, for every lane. With Pairs an element of T = float is two neighbours of bfloat16 along k, whose
+// products both go to the sum of the lane: an instruction that the caller knows to be there.
+template <bool Pairs, class T, class V>
+TORCH_INLINE void add_product(V& sum, const T& a, V row) {
+  if constexpr (!Pairs) sum += broadcast(a) * row;
+#if defined(__AVX512F__)
+  if constexpr (Pairs) asm("vdpbf16ps %2%{1to16%}, %1, %0" : "+v"(sum) : "v"(row), "m"(a));
+#endif
+}
+template <bool Pairs, class V>
+TORCH_INLINE void add_products(V& sum, V x, V y) {
+  if constexpr (!Pairs) sum += x * y;
+#if defined(__AVX512F__)
+  if constexpr (Pairs) asm("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y));
+#endif
+}
+
 // The first n lanes, 0 <= n <= kLanes; others read as zero and are not written.
 template <class T>
 struct Lanes {
@@ -124,7 +141,7 @@ struct Panel {
 
 // Packed: A is [k][kMostRows] and B is [k][V * kLanes], padded with zeros: only the store looks at `columns`. Edge: the
 // last vector of B's rows is partial.
-template <class T, int V, bool Packed, bool Edge, int... I>
+template <class T, bool Pairs, int V, bool Packed, bool Edge, int... I>
 TORCH_INLINE void panel_rows(std::integer_sequence<int, I...>, const Panel<T>& p) {
   using Vec = typename GemmVec<T>::type;
   constexpr int kRows = sizeof...(I) / V, L = kLanes<T>;
@@ -137,7 +154,7 @@ TORCH_INLINE void panel_rows(std::integer_sequence<int, I...>, const Panel<T>& p
     Vec row[V];
     for (int v = 0; v < V; ++v) row[v] = Edge && v == V - 1 ? last.load(b + v * L) : load(b + v * L);
     if constexpr (Packed) __builtin_prefetch(b + 8 * V * L);
-    ((sum[I] += broadcast(a[I / V * a_row]) * row[I % V]), ...);
+    (add_product<Pairs>(sum[I], a[I / V * a_row], row[I % V]), ...);
   }
   const Vec alpha = broadcast(p.alpha);
   ((sum[I] *= alpha), ...);
@@ -153,23 +170,23 @@ TORCH_INLINE void panel_rows(std::integer_sequence<int, I...>, const Panel<T>& p
   }
 }
 
-template <class T, int M, int V, bool Packed, bool Edge>
+template <class T, bool Pairs, int M, int V, bool Packed, bool Edge>
 void panel(const Panel<T>& p) {
-  panel_rows<T, V, Packed, Edge>(std::make_integer_sequence<int, M * V>{}, p);
+  panel_rows<T, Pairs, V, Packed, Edge>(std::make_integer_sequence<int, M * V>{}, p);
 }
 
 template <class T>
 using PanelFn = void (*)(const Panel<T>&);
 // table[m - 1] is the kernel of m rows.
-template <class T, int V, bool Packed, bool Edge, int Most = kMostRows>
+template <class T, bool Pairs, int V, bool Packed, bool Edge, int Most = kMostRows>
 constexpr auto panel_table() {
   return []<int... M>(std::integer_sequence<int, M...>) {
-    return std::array<PanelFn<T>, sizeof...(M)>{panel<T, M + 1, V, Packed, Edge>...};
+    return std::array<PanelFn<T>, sizeof...(M)>{panel<T, Pairs, M + 1, V, Packed, Edge>...};
   }(std::make_integer_sequence<int, Most>{});
 }
 
 // R rows of A, contiguous in k, against N rows of B', contiguous in k as well: dot products side by side.
-template <class T, int R, int N, bool Ahead = false>
+template <class T, int R, int N, bool Ahead = false, bool Pairs = false>
 TORCH_INLINE void dots(int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_row, T (&out)[R][N]) {
   using Vec = typename GemmVec<T>::type;
   constexpr int L = kLanes<T>;
@@ -180,7 +197,7 @@ TORCH_INLINE void dots(int64_t k, const T* a, int64_t a_row, const T* b, int64_t
     for (int r = 0; r < R; ++r) x[r] = load(a + r * a_row + p);
     for (int j = 0; j < N; ++j) {
       const Vec y = load(b + j * b_row + p);
-      for (int r = 0; r < R; ++r) sum[r][j] += x[r] * y;
+      for (int r = 0; r < R; ++r) add_products<Pairs>(sum[r][j], x[r], y);
     }
     if constexpr (Ahead) {
       for (int r = 0; r < R; ++r) __builtin_prefetch(a + r * a_row + p + 1024, 0, 2);
@@ -191,7 +208,7 @@ TORCH_INLINE void dots(int64_t k, const T* a, int64_t a_row, const T* b, int64_t
     const Lanes<T> lanes(static_cast<int>(k - p));
     for (int j = 0; j < N; ++j) {
       const Vec y = lanes.load(b + j * b_row + p);
-      for (int r = 0; r < R; ++r) sum[r][j] += lanes.load(a + r * a_row + p) * y;
+      for (int r = 0; r < R; ++r) add_products<Pairs>(sum[r][j], lanes.load(a + r * a_row + p), y);
     }
   }
   for (int r = 0; r < R; ++r)

@@ -239,6 +239,32 @@ def test_factors_are_not_rounded_to_16_bits(dtype):
     assert torch.addmm(c, a[:, :0], b[:0], beta=2.0315).equal((2.0315 * c.double()).to(dtype))
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("m, n, k", [(1, 70, 65), (3, 5, 2), (20, 33, 401), (200, 64, 1), (40, 90, 128)])
+def test_products_of_16_bits_are_summed_in_float_and_rounded_once(m, n, k, dtype):
+    noise = np.random.default_rng(5)
+
+    def operand(rows, columns, turned):
+        whole = torch.from_numpy(noise.normal(size=(columns, rows + 1) if turned else (rows, columns + 1))).to(dtype)
+        return whole[:, 1:].t() if turned else whole[:, 1:]  # not where a pair could begin
+
+    ulp = {torch.float16: 2.0**-11, torch.bfloat16: 2.0**-8}[dtype]
+    for turn_a, turn_b in ((False, False), (False, True), (True, False), (True, True)):
+        a, b = operand(m, k, turn_a), operand(k, n, turn_b)
+        exact, sizes = a.double() @ b.double(), a.double().abs() @ b.double().abs()
+        assert ((a @ b).double() - exact).abs().sub(ulp * exact.abs() + k * 2.0**-24 * sizes).max() <= 2.0**-25
+        assert torch.equal(a.contiguous() @ b.contiguous(), a @ b)
+
+
+def test_infinities_and_nan_go_through_products_of_bfloat16():
+    a = torch.ones(4, 33, dtype=torch.bfloat16)
+    a[1, 32], a[2, 5] = float("inf"), float("nan")
+    got = a @ torch.ones(33, 3, dtype=torch.bfloat16)
+    assert got[:2].tolist() == [[33.0] * 3, [float("inf")] * 3]
+    assert got[2].isnan().all()
+    assert got[3].tolist() == [33.0] * 3
+
+
 def test_a_product_over_an_empty_batch_is_the_addend():
     c = torch.arange(6.0).view(2, 3)
     assert torch.equal(torch.addbmm(c, torch.ones(0, 2, 4), torch.ones(0, 4, 3), beta=2), 2 * c)
