@@ -167,12 +167,14 @@ def test_second_names_are_the_things_themselves():
     assert not torch._has_compatible_shallow_copy_type(torch.ones(1), torch.ones(1).to_sparse())
 
 
-def test_conversions_keep_parameters_and_say_so_where_others_would_be_wanted():
+def test_what_conversions_do_with_parameters_is_a_setting():
     future = torch.__future__
-    future.set_overwrite_module_params_on_conversion(False)
-    assert not future.get_overwrite_module_params_on_conversion()
-    with pytest.raises(NotImplementedError, match="set_swap_module_params_on_conversion: Module.to"):
-        future.set_swap_module_params_on_conversion(True)
+    for what in ("overwrite", "swap"):
+        get, set_ = (getattr(future, f"{verb}_{what}_module_params_on_conversion") for verb in ("get", "set"))
+        assert not get()
+        set_(True)
+        assert get()
+        set_(False)
 
 
 def test_products_come_in_a_wider_dtype():
