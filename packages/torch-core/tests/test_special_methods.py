@@ -54,11 +54,13 @@ def test_record_stream_and_index_of_2018():
 
 
 def test_names_that_libraries_look_for():
-    from torch.sparse import _triton_ops_meta
+    from torch.sparse import _triton_ops, _triton_ops_meta
 
     assert _triton_ops_meta.get_meta("op", (1,)) is None
     with pytest.raises(NotImplementedError, match="no kernels in Triton to tune"):
         _triton_ops_meta.minimize(None, {}, {})
+    with pytest.raises(NotImplementedError, match="torch.sparse._triton_ops.tile_to_blocksize: there are no kernels"):
+        _triton_ops.tile_to_blocksize(torch.ones(2, 2), (1, 1))
     assert torch.meshgrid.__kwdefaults__ == {"indexing": None} and torch.fft.Tensor is torch.Tensor
     assert torch._C._distributed_rpc._is_current_rpc_agent_set() is False
 

@@ -34,6 +34,7 @@ ALIASES = {
     "hub": "utils.hub",
     "_C._nn": "nn.functional",
     "quantization": "ao.quantization",
+    "sparse._triton_ops": "_faces.triton_ops",
     "sparse._triton_ops_meta": "_faces.triton_ops_meta",
     "_C._functorch": "_functorch._batches",
     "_functorch.aot_autograd": "fx._aot_autograd",

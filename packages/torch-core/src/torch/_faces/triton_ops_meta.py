@@ -12,17 +12,19 @@ def get_meta(op, key, device_name=None, version=None, exact=False):
     """
 
 
-def _refuse(name):
-    def tune(*args, **kwargs):
-        raise NotImplementedError(f"torch.sparse._triton_ops_meta.{name}: {REASON}")
+def refuse(module, name):
+    """A function that says so."""
 
-    tune.__name__ = tune.__qualname__ = name
-    tune.__doc__ = f"Raises NotImplementedError: {REASON}."
-    return tune
+    def function(*args, **kwargs):
+        raise NotImplementedError(f"torch.sparse.{module}.{name}: {REASON}")
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"Raises NotImplementedError: {REASON}."
+    return function
 
 
 for _name in (
     "update", "dump", "minimize", "create_blocked_tensor", "optimize_scatter_mm", "tune_bsr_dense_addmm", "tune__int_bsr_dense_addmm",
     "optimize_bsr_dense_addmm", "main",
 ):  # fmt: skip
-    globals()[_name] = _refuse(_name)
+    globals()[_name] = refuse("_triton_ops_meta", _name)
