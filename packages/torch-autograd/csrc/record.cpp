@@ -268,7 +268,11 @@ void Recorder::note_origin() {
 
 bool Recorder::attach(Tensor& out, uint32_t nr, bool view) {
   if (!out || !is_differentiable(out.dtype())) return false;
-  if (TORCH_UNLIKELY(out->autograd != nullptr)) return false;  // an operator that gave its argument back
+  if (TORCH_UNLIKELY(out->autograd != nullptr)) {
+    // An operator that gave its argument back, unless it is a leaf no longer: marked by a class that made it.
+    if (autograd::requires_grad(*out) || !node_of(*out)->is_leaf()) return false;
+    detach_in_place(*out);
+  }
   if (TORCH_UNLIKELY(out->use_count() > 1)) out = alias_without_graph(out);
   TensorImpl& t = *out;
   if (given_) node_->retain();

@@ -110,3 +110,28 @@ def test_operators_record_again_where_a_mode_says_so():
     finally:
         _dispatch.pop()
     assert y.tolist() == [1.0, 1.0]
+
+
+def test_a_result_that_a_class_marks_as_requiring_gradients_has_the_place_of_its_operator():
+    class Marked(torch.Tensor):
+        @staticmethod
+        def __new__(cls, held):
+            return torch.Tensor._make_wrapper_subclass(cls, held.shape, dtype=held.dtype, requires_grad=True)
+
+        def __init__(self, held):
+            self.held = held
+
+        __torch_function__ = torch._C._disabled_torch_function_impl
+
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            plain = [a.held if isinstance(a, Marked) else a for a in args]
+            return Marked(func(*plain, **(kwargs or {})))
+
+    x = Marked(torch.ones(3))
+    y = x * 2
+    assert type(y) is Marked and y.grad_fn.name() == "MulBackward0" and not y.is_leaf
+    for plain in (x.detach(), x.data):
+        assert type(plain) is Marked and plain.is_leaf and not plain.requires_grad
+    (grad,) = torch.autograd.grad(y.sum(), x)
+    assert grad.held.tolist() == [2, 2, 2]

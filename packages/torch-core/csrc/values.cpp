@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "torch/core/autocast.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/wrapper.h"
 
@@ -68,7 +69,9 @@ namespace {
   throw PythonError();
 }
 
-// A result that has a graph, or is an argument, is given a place of its own in the graph that is being recorded.
+// A result that has a graph, or is an argument, is given a place of its own in the graph that is being recorded. One
+// that a class made for this call and marked as requiring gradients gives the mark up: detaching it would ask the class
+// again.
 Tensor tensor_of(const Row& row, PyObject* o, const Value* arguments, const Answer& answer) {
   if (o == Py_None) return {};
   if (!is_tensor(o)) refuse(row, "a Tensor", o, answer);
@@ -78,7 +81,10 @@ Tensor tensor_of(const Row& row, PyObject* o, const Value* arguments, const Answ
   for (int i = 0; i < row.schema.count; ++i)
     is_argument |= row.schema.params[i].kind == Kind::Tensor && arguments[i].tensor == t.get();
   if (!is_argument && !t.requires_grad()) return t;
-  return t.has(DispatchKey::Dispatch) ? detach(t) : alias_of(t, true);
+  if (!t.has(DispatchKey::Dispatch)) return alias_of(t, true);
+  if (is_argument || !autocast::is_leaf(t.get())) return detach(t);
+  if (!set_requires_grad(o, false)) throw PythonError();
+  return t;
 }
 
 std::vector<Tensor> tensors_of(const Row& row, PyObject* o, const Value* arguments, const Answer& answer) {
