@@ -3,8 +3,8 @@
     python ci/interface.py           # fails when headers or operators changed under an unchanged record
     python ci/interface.py record    # after raising a number, or before its first release
 
-The interface is what a compiled part sees: core/include/**/*.h, and of each operator its name and schema. When it
-changes, every part has to be built anew (TORCH_CORE_INTERFACE). An operator that is added changes nothing for parts that
+The interface is what a compiled part sees: core/include/**/*.h but for what only sources of extensions include
+(`SPELT`), and of each operator its name and schema. When it changes, every part has to be built anew (TORCH_CORE_INTERFACE). An operator that is added changes nothing for parts that
 do not know it: then only TORCH_CORE_FEATURES rises. Comments, layout, attributes and documentation do not count.
 
 ci/interface.txt holds a line for each number: `interface`, the number, the hash; `features` and the number; and
@@ -24,6 +24,8 @@ OPERATORS = ROOT / "ci" / "operators.txt"
 STRING = r'"(?:[^"\\\n]|\\.)*"'
 #: lists of torch/core/ops that have no rows: the words that stand for several rows, and the list of families
 NO_ROWS = {"shorthand.def", "all.def"}
+#: headers that spell the interface as PyTorch's users know it: inline code over the others, which no part of ours includes
+SPELT = {"extension.h", "aten.h", "autograd.h", "indexing.h", "library.h", "script.h", "torch.h", "types.h", "all.h"}
 NUMBERS = {"interface": ("macros.h", "TORCH_CORE_INTERFACE"), "features": ("features.h", "TORCH_CORE_FEATURES")}
 
 
@@ -74,6 +76,18 @@ def is_family(path: Path) -> bool:
     return path.suffix == ".def" and path.parent.name == "ops" and path.name not in NO_ROWS
 
 
+def is_spelt(path: Path) -> bool:
+    """
+    >>> [is_spelt(Path(p)) for p in ("torch/extension.h", "ATen/ATen.h", "torch/core/library.h", "torch/core/tensor.h")]
+    [True, True, False, False]
+    """
+    return (
+        path.parts[0] in ("ATen", "c10")
+        or (path.parent == Path("torch") and path.name in SPELT)
+        or "csrc" in path.parts
+    )
+
+
 def fingerprint(include: Path) -> str:
     """The hash of all that is no operator, nor a list of families."""
     families = {p.with_suffix(".h") for p in include.rglob("*.def") if is_family(p)}
@@ -82,7 +96,7 @@ def fingerprint(include: Path) -> str:
     text = [
         f"{p.relative_to(include).as_posix()}\n{bare(p.read_text())}\n"
         for p in paths
-        if p not in families and p.name not in lists
+        if p not in families and p.name not in lists and not is_spelt(p.relative_to(include))
     ]
     return _digest("".join(text))
 

@@ -3,7 +3,10 @@
 #pragma once
 #include "torch/core/methods.h"
 //
+#include <algorithm>
 #include <functional>
+#include <ranges>
+#include <vector>
 
 #include "torch/core/dlpack.h"
 #include "torch/core/pool.h"
@@ -26,6 +29,7 @@ class ScalarType {
   DType dtype_ = DType::Float32;
 };
 using IntList = IntArrayRef;
+using Dtype = ScalarType;
 template <class T>
 using optional = std::optional<T>;
 using std::make_optional;
@@ -51,8 +55,32 @@ void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
     parallel_for(end - begin, grain > 0 ? grain : 1, [&](int64_t from, int64_t to) { f(begin + from, begin + to); });
 }
 
+// What `f(from, to, identity)` gives for pieces of [begin, end), put together by `join`, in the order of the pieces.
+template <class T, class F, class Join>
+T parallel_reduce(int64_t begin, int64_t end, int64_t grain, T identity, const F& f, const Join& join) {
+  if (begin >= end) return identity;
+  if (grain <= 0) grain = 1;
+  std::vector<T> parts(size_t((end - begin + grain - 1) / grain), identity);
+  parallel_for(0, int64_t(parts.size()), 1, [&](int64_t from, int64_t to) {
+    for (int64_t k = from; k < to; ++k)
+      parts[size_t(k)] = f(begin + k * grain, std::min(end, begin + (k + 1) * grain), identity);
+  });
+  for (const T& part : parts) identity = join(identity, part);
+  return identity;
+}
+
 namespace internal {
 inline constexpr int64_t GRAIN_SIZE = 32768;  // elements that are worth a thread
+}
+
+// for (auto i : c10::irange(n)), and from a to b.
+template <class B>
+auto irange(B end) {
+  return std::views::iota(B(0), end < B(0) ? B(0) : end);
+}
+template <class A, class B>
+auto irange(A begin, B end) {
+  return std::views::iota(B(begin), end < B(begin) ? B(begin) : end);
 }
 
 // A tensor over memory of the caller's: contiguous, or with strides in elements. `deleter` is called with the memory
@@ -156,7 +184,7 @@ using namespace torch;
       __VA_ARGS__                                                                                                    \
       default:                                                                                                       \
         ::torch::throw_error(                                                                                        \
-            ::torch::ErrorKind::Runtime,                                                                             \
+            ::torch::ErrorKind::NotImplemented,                                                                      \
             ::torch::message('"', NAME, "\" not implemented for '", ::torch::legacy_name(dtype_of_dispatch_), "'")); \
     }                                                                                                                \
   }()

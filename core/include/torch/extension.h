@@ -14,6 +14,7 @@
 #include <pybind11/stl.h>
 
 #include "torch/aten.h"
+#include "torch/autograd.h"
 #include "torch/indexing.h"
 #include "torch/library.h"
 #include "torch/python/caster.h"

@@ -291,6 +291,23 @@ def once_differentiable(fn: Callable[..., Any]) -> Any:
     return wrapper
 
 
+class _OfCpp(Function):
+    """What stands for a torch::autograd::Function of C++ (torch/autograd.h): its two functions are arguments."""
+
+    @staticmethod
+    def forward(ctx: Any, forward: Any, backward: Any, *tensors: Any) -> Any:
+        ctx.backward_of_cpp = backward
+        return forward(ctx)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        return None, None, *ctx.backward_of_cpp(ctx, grads)
+
+
+def _of_cpp(name: str) -> Any:
+    return type(name, (_OfCpp,), {})
+
+
 class _Differentiated(Function):
     @staticmethod
     def forward(ctx: Any, *tensors: Any) -> Any:

@@ -1,0 +1,3 @@
+// AT_DISPATCH_FLOATING_TYPES and the like, under the name of PyTorch's header.
+#pragma once
+#include "torch/aten.h"

@@ -1,0 +1,3 @@
+// The operators as functions, under the name of PyTorch's header.
+#pragma once
+#include "torch/aten.h"

@@ -1,0 +1,3 @@
+// TORCH_CHECK, under the name of PyTorch's header.
+#pragma once
+#include "torch/aten.h"

@@ -1,0 +1,3 @@
+// Everything, under the name of PyTorch's header.
+#pragma once
+#include "torch/extension.h"

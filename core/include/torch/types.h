@@ -1,0 +1,3 @@
+// Tensors, dtypes and devices, under the name of PyTorch's header.
+#pragma once
+#include "torch/aten.h"

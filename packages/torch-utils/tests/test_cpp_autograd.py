@@ -1,0 +1,209 @@
+"""Functions with a backward of their own in C++: torch::autograd::Function in extensions."""
+
+import os
+import threading
+
+import pytest
+import torch
+
+pytest.importorskip("pybind11")
+if not hasattr(torch.Tensor, "backward"):
+    pytest.skip("torch-autograd is not installed", allow_module_level=True)
+from torch.utils import cpp_extension
+from torch.utils.cpp_extension import load_inline
+
+if not cpp_extension.check_compiler_abi_compatibility(os.environ.get("CXX", "c++")):
+    pytest.skip("needs a C++20 compiler", allow_module_level=True)
+
+pytestmark = pytest.mark.usefixtures("time_to_compile")
+
+SOURCE = """
+#include <ATen/Dispatch.h>
+#include <c10/util/irange.h>
+#include <torch/csrc/autograd/custom_function.h>
+using torch::autograd::AutogradContext;
+using torch::autograd::variable_list;
+
+struct Cube : torch::autograd::Function<Cube> {
+  static torch::Tensor forward(AutogradContext* ctx, const torch::Tensor& x, double scale, c10::optional<torch::Tensor> y) {
+    ctx->save_for_backward({x, y.value_or(torch::Tensor())});
+    ctx->saved_data["scale"] = scale;
+    ctx->saved_data["sizes"] = x.sizes();
+    return x * x * x * scale;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list grads) {
+    const auto saved = ctx->get_saved_variables();
+    TORCH_CHECK(!saved[1] && ctx->saved_data["sizes"].toIntVector().size() == size_t(saved[0].dim()), "what was saved");
+    return {grads[0] * saved[0] * saved[0] * (3 * ctx->saved_data["scale"].toDouble()), torch::Tensor(), torch::Tensor()};
+  }
+};
+torch::Tensor cube(const torch::Tensor& x, double scale) { return Cube::apply(x, scale, c10::nullopt); }
+
+struct Two : torch::autograd::Function<Two> {
+  static variable_list forward(AutogradContext* ctx, torch::Tensor a, std::vector<torch::Tensor> more, int64_t k) {
+    ctx->save_for_backward({a, more[0]});
+    ctx->saved_data["k"] = k;
+    const torch::Tensor last = more[1].clone();
+    ctx->mark_non_differentiable({last});
+    return {a * more[0], a + more[1] * k, last};
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list g) {
+    const auto saved = ctx->get_saved_variables();
+    torch::Tensor a;
+    if (ctx->needs_input_grad(0)) a = g[0] * saved[1] + g[1];
+    return {a, g[0] * saved[0], g[1] * ctx->saved_data["k"].to<int>(), torch::Tensor()};
+  }
+};
+variable_list two(torch::Tensor a, torch::Tensor b, torch::Tensor c) { return Two::apply(a, variable_list{b, c}, 3); }
+
+struct Doubled : torch::autograd::Function<Doubled> {
+  static torch::Tensor forward(AutogradContext* ctx, torch::Tensor x) {
+    x.mul_(2);
+    ctx->mark_dirty({x});
+    return x;
+  }
+  static variable_list backward(AutogradContext*, variable_list grads) { return {grads[0] * 2}; }
+};
+torch::Tensor doubled_(torch::Tensor x) { return Doubled::apply(x); }
+
+struct Wrong : torch::autograd::Function<Wrong> {
+  static torch::Tensor forward(AutogradContext* ctx, torch::Tensor x, int how) {
+    TORCH_CHECK(how > 0, "forward of ", x.sizes());
+    ctx->saved_data["how"] = how;
+    return x * 2;
+  }
+  static variable_list backward(AutogradContext* ctx, variable_list g) {
+    const auto how = ctx->saved_data["how"];
+    if (how.toInt() == 1) return {};
+    if (how.toInt() == 2) return {g[0], g[0]};
+    how.toDouble();
+    return g;
+  }
+};
+torch::Tensor wrong(torch::Tensor x, int how) { return Wrong::apply(x, how); }
+
+torch::Tensor partly(torch::Tensor x) {
+  torch::Tensor y;
+  {
+    torch::NoGradGuard nothing;
+    y = x * 2;
+    torch::AutoGradMode again(true);
+    y = y + x;
+  }
+  return y;
+}
+torch::Tensor slope(torch::Tensor x) { return torch::autograd::grad({(x * x).sum()}, {x})[0]; }
+void back(torch::Tensor x) { torch::autograd::backward({x.sin().sum()}); }
+double total(torch::Tensor x) {
+  const double* p = x.data_ptr<double>();
+  auto part = [&](int64_t from, int64_t to, double sum) {
+    for (auto i : c10::irange(from, to)) sum += p[i];
+    return sum;
+  };
+  return at::parallel_reduce(0, x.numel(), 7, 0.0, part, std::plus<double>());
+}
+
+PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("cube", cube, py::call_guard<py::gil_scoped_release>());
+  m.def("two", two);
+  m.def("doubled_", doubled_);
+  m.def("wrong", wrong);
+  m.def("partly", partly);
+  m.def("slope", slope);
+  m.def("back", back);
+  m.def("total", total);
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def cpp():
+    return load_inline("cpp_autograd", SOURCE, extra_cflags=["-O0"])
+
+
+def leaf(*values):
+    return torch.tensor(values, dtype=torch.float64, requires_grad=True)
+
+
+def test_a_function_has_its_own_gradient_to_the_second_order(cpp):
+    x = leaf(1.0, -2.0)
+    y = cpp.cube(x, 2.0)
+    y.sum().backward()
+    assert y.tolist() == [2.0, -16.0] and x.grad.tolist() == [6.0, 24.0]
+    assert y.grad_fn.name() == "CubeBackward"
+    assert torch.autograd.gradcheck(cpp.cube, (leaf(0.5, -1.5), 1.5))
+    assert torch.autograd.gradgradcheck(cpp.cube, (leaf(0.5, -1.5), 1.5))
+
+
+def test_tensors_of_lists_have_gradients_and_results_may_be_several(cpp):
+    a, b, c = leaf(1.0, 2.0), leaf(3.0, 4.0), leaf(5.0, 6.0)
+    first, second, third = cpp.two(a, b, c)
+    assert not third.requires_grad
+    (first + second).sum().backward()
+    assert (a.grad.tolist(), b.grad.tolist(), c.grad.tolist()) == ([4.0, 5.0], [1.0, 2.0], [3.0, 3.0])
+    assert torch.autograd.gradcheck(lambda *x: cpp.two(*x)[:2], (a, b, c))
+
+
+def test_what_needs_no_gradient_is_told_to_backward(cpp):
+    b = leaf(3.0, 4.0)
+    cpp.two(torch.ones(2, dtype=torch.float64), b, b)[0].sum().backward()
+    assert b.grad.tolist() == [1.0, 1.0]
+
+
+def test_a_change_in_place_may_be_marked(cpp):
+    x = leaf(1.0, 2.0)
+    y = x * 1
+    assert cpp.doubled_(y) is y
+    y.sum().backward()
+    assert x.grad.tolist() == [2.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    ("how", "text"),
+    [
+        (0, r"forward of \(2,\)"),
+        (1, "Wrong::backward: it gives 0 gradients, and forward has 2 arguments"),
+        (2, "Wrong::backward: argument 2 is no tensor and has no gradient"),
+        (3, "IValue: it is an int, and not a double"),
+    ],
+)
+def test_what_is_wrong_is_told_by_the_name_of_the_function(cpp, how, text):
+    with pytest.raises(RuntimeError, match=text):
+        cpp.wrong(leaf(1.0, 2.0), how).sum().backward()
+
+
+def test_guards_stop_recording_and_start_it_again(cpp):
+    x = leaf(1.0)
+    y = cpp.partly(x)
+    y.sum().backward()
+    assert y.item() == 3.0 and x.grad.tolist() == [1.0]
+    with torch.no_grad():
+        assert not cpp.cube(x, 1.0).requires_grad
+
+
+def test_the_tape_may_be_run_from_cpp(cpp):
+    x = leaf(0.5, 1.0)
+    assert cpp.slope(x).tolist() == [1.0, 2.0]
+    cpp.back(x)
+    assert torch.equal(x.grad, x.detach().cos())
+
+
+def test_many_threads_may_apply_one_function(cpp):
+    found = []
+
+    def run(k):
+        x = leaf(float(k))
+        cpp.cube(x, 1.0).sum().backward()
+        found.append(x.grad.item() == 3 * k * k)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [True] * 8
+
+
+def test_parts_are_put_together(cpp):
+    assert cpp.total(torch.arange(100.0, dtype=torch.float64)) == 4950.0
+    assert cpp.total(torch.zeros(0, dtype=torch.float64)) == 0.0
