@@ -156,7 +156,8 @@ void check_in_place(const char* op, const Tensor& self, IntArrayRef shape, DType
   TORCH_CHECK(self.sizes() == shape, op, ": output with shape ", self.sizes(), " doesn't match the broadcast shape ",
               shape);
   TORCH_CHECK(can_cast(result, self.dtype()), op, ": result type ", legacy_name(result),
-              " can't be cast to the desired output type ", legacy_name(self.dtype()));
+              " can't be cast to the desired output type ", legacy_name(self.dtype()),
+              "; take a new tensor in place of the change in place, or convert self with .to(", result, ") first");
   check_internal_overlap(op, self);
 }
 

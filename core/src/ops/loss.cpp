@@ -25,7 +25,8 @@ ClassLoss classes_of(const char* op, const Tensor& x, const Tensor& target, cons
                      int64_t ignore) {
   TORCH_CHECK_VALUE(x.dim() >= 1, op, ": input must have a dim of classes: (C), (N, C) or (N, C, *), got ", x);
   TORCH_CHECK(is_floating(x.dtype()), op, ": input must be floating point, got ", x.dtype());
-  TORCH_CHECK(is_integral(target.dtype()), op, ": target must hold class numbers (torch.int64), got ", target.dtype());
+  TORCH_CHECK(is_integral(target.dtype()), op, ": target must hold class numbers (torch.int64), got ", target.dtype(),
+              "; convert it with .long()");
   TORCH_CHECK_VALUE(reduction >= kNone && reduction <= kSum, op,
                     ": reduction must be 0 (none), 1 (mean) or 2 (sum), got ", reduction);
   bool batched = x.dim() > 1;
@@ -42,7 +43,8 @@ ClassLoss classes_of(const char* op, const Tensor& x, const Tensor& target, cons
                     " and target one of ", target.dim() ? target.size(0) : 0, "; they are ", x.sizes(), " and ",
                     target.sizes());
   TORCH_CHECK(fits, op, ": target must have the shape of input without its dim of classes; input is ", x.sizes(),
-              ", target ", target.sizes());
+              ", target ", target.sizes(),
+              target.dim() == x.dim() && target.size(1) == 1 ? "; use target.squeeze(1)" : "");
   TORCH_CHECK(!weight || (weight.dim() == 1 && weight.size(0) == s.c), op,
               ": weight must have one value for each of the ", s.c, " classes, got ",
               weight ? weight.sizes() : IntArrayRef());
@@ -52,7 +54,7 @@ ClassLoss classes_of(const char* op, const Tensor& x, const Tensor& target, cons
 }
 
 void check_class(const char* op, int64_t t, int64_t c) {
-  TORCH_CHECK_INDEX(t >= 0 && t < c, op, ": Target ", t, " is out of bounds: there are ", c, " classes");
+  TORCH_CHECK_INDEX(t >= 0 && t < c, op, ": Target ", t, " is out of bounds: there are ", c, " classes, 0 to ", c - 1);
 }
 
 template <class T>
@@ -144,7 +146,8 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor
   Tensor logp = log_softmax(self, dim);
   if (self.sizes() == target.sizes()) {
     TORCH_CHECK(is_floating(target.dtype()), "cross_entropy: a target of the shape of input, ", self.sizes(),
-                ", holds probabilities, which are floating point, got ", target.dtype());
+                ", holds probabilities, which are floating point, got ", target.dtype(), "; convert it with .to(",
+                self.dtype(), "), or name the classes: target.argmax(", dim, ")");
     TORCH_CHECK(ignore < 0, "cross_entropy: ignore_index=", ignore,
                 " is not supported for a target of probabilities, which names no class; leave it out");
     Tensor p = smoothing > 0 ? add(mul(target, number(1 - smoothing)), number(smoothing / double(classes))) : target;
@@ -157,6 +160,7 @@ Tensor cross_entropy_loss(const Tensor& self, const Tensor& target, const Tensor
     if (reduction == kMean) return div(sum(each), number(double(each.numel())));
     return reduce(each, reduction);
   }
+  classes_of("cross_entropy", logp, target, Tensor(), reduction, ignore);
   Tensor loss = nll_loss(logp, target, weight, reduction, ignore);
   if (smoothing == 0) return loss;
   // Label smoothing: the target mixed with the uniform distribution (C. Szegedy et al. 2016, section 7).

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string>
 
 #include "torch/core/backend.h"
+#include "torch/core/dtype.h"
 #include "torch/core/error.h"
 
 namespace torch {
@@ -18,6 +20,14 @@ const char* name_of(DeviceType type) {
   const DeviceBackend* backend = find_backend(type);
   return backend ? backend->name : kDeviceName[int(type)];
 }
+
+// What a string that names no device may have been meant for.
+std::string remedy(std::string_view text) {
+  if (text == "gpu" || text.starts_with("gpu:")) return "; did you mean cuda?";
+  for (int t = 0; t < kAllDTypes; ++t)
+    if (text == name(DType(t))) return message("; torch.", text, " is a dtype, and written without quotes");
+  return "";
+}
 }  // namespace
 
 Device parse_device(std::string_view text) {
@@ -26,7 +36,7 @@ Device parse_device(std::string_view text) {
   TORCH_CHECK(!text.empty(), "Device string must not be empty: a device is named 'cpu', 'cuda' or 'cuda:0'");
   const auto is_of_name = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   TORCH_CHECK(!type.empty() && std::all_of(type.begin(), type.end(), is_of_name), "Invalid device string: '", text,
-              "': a device is a name, or a name, a colon and a number, as in 'cuda:0'");
+              "': a device is a name, or a name, a colon and a number, as in 'cuda:0'", remedy(text));
   for (int t = 0; t < kDeviceTypes; ++t) {
     if (type != name_of(DeviceType(t)) && type != kDeviceName[t]) continue;
     if (colon == text.npos) return Device(DeviceType(t));
@@ -40,7 +50,7 @@ Device parse_device(std::string_view text) {
                 message("Invalid device string: '", text, "': the index after ':' must be a number from 0 to 127"));
   }
   throw_error(ErrorKind::Runtime,
-              message("Expected one of cpu, cuda, meta device type at start of device string: ", text));
+              message("Expected one of cpu, cuda, meta device type at start of device string: ", text, remedy(text)));
 }
 
 std::string to_string(Device d) {

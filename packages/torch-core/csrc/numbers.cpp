@@ -266,8 +266,11 @@ bool scan(PyObject* o, size_t depth, Data* d) {
       }
       d->sizes.push_back(n);
     } else if (d->sizes[depth] != n) {
-      PyErr_Format(PyExc_ValueError, "expected sequence of length %lld at dim %zu (got %zd)",
-                   (long long)d->sizes[depth], depth, n);
+      PyErr_Format(
+          PyExc_ValueError,
+          "expected sequence of length %lld at dim %zu (got %zd); rows of a tensor are equally long: pad them, "
+          "for instance by torch.nn.utils.rnn.pad_sequence",
+          (long long)d->sizes[depth], depth, n);
       return false;
     }
     for (Py_ssize_t i = 0; i < n; ++i) {

@@ -408,6 +408,12 @@ bool is_device_like(PyObject* o) {
   return Py_TYPE(o) == device_type || PyUnicode_Check(o) || (PyLong_Check(o) && !PyBool_Check(o));
 }
 
+bool is_dtype_like(PyObject* o) {
+  return is_dtype(o) || o == reinterpret_cast<PyObject*>(&PyFloat_Type) ||
+         o == reinterpret_cast<PyObject*>(&PyLong_Type) || o == reinterpret_cast<PyObject*>(&PyBool_Type) ||
+         o == reinterpret_cast<PyObject*>(&PyComplex_Type);
+}
+
 bool to_dtype(PyObject* o, DType* out) {
   if (is_dtype(o)) {
     if (is_named_only(o)) return refuse_named(o);
@@ -421,7 +427,9 @@ bool to_dtype(PyObject* o, DType* out) {
   else if (o == reinterpret_cast<PyObject*>(&PyComplex_Type))
     *out = DType::Complex128;
   else {
-    PyErr_Format(PyExc_TypeError, "expected a torch.dtype, got %s", Py_TYPE(o)->tp_name);
+    Object spelling(PyImport_ImportModule("torch._spelling")), remedy;
+    if (spelling) remedy = Object(PyObject_CallMethod(spelling.get(), "remedy", "sO", "torch.dtype", o));
+    if (remedy) PyErr_Format(PyExc_TypeError, "expected a torch.dtype, got %s%U", Py_TYPE(o)->tp_name, remedy.get());
     return false;
   }
   return true;

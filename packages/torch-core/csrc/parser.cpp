@@ -76,9 +76,16 @@ bool wrong_type(const Signature& s, int i, PyObject* o) {
   if (!PyErr_Occurred()) {
     const Schema& schema = s.row->schema;
     std::string op(schema.op_name());
-    PyErr_Format(PyExc_TypeError, "%s(): argument '%U'%s must be %s%s, not %s", op.c_str(), s.names[i],
-                 schema.params[i].keyword_only ? "" : (" (position " + std::to_string(i + 1) + ")").c_str(),
-                 type_name(schema.params[i]), schema.params[i].optional ? " or None" : "", Py_TYPE(o)->tp_name);
+    const char* wanted = type_name(schema.params[i]);
+    Object remedy;
+    if (!PyLong_Check(o) && !PyFloat_Check(o) && o != Py_None) {  // overloads are asked in turn about those
+      Object spelling(PyImport_ImportModule("torch._spelling"));
+      if (spelling) remedy = Object(PyObject_CallMethod(spelling.get(), "remedy", "sO", wanted, o));
+      if (!remedy) return false;
+    }
+    PyErr_Format(PyExc_TypeError, "%s(): argument '%U'%s must be %s%s, not %s%V", op.c_str(), s.names[i],
+                 schema.params[i].keyword_only ? "" : (" (position " + std::to_string(i + 1) + ")").c_str(), wanted,
+                 schema.params[i].optional ? " or None" : "", Py_TYPE(o)->tp_name, remedy.get(), "");
   }
   return false;
 }
@@ -274,7 +281,7 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
       }
     case Kind::DType: {
       DType t;
-      if (o == Py_None) break;
+      if (o == Py_None || !is_dtype_like(o)) break;
       if (!to_dtype(o, &t)) return false;
       v->i = int64_t(t);
       return v->present = true;
@@ -446,8 +453,8 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
       given |= 1u << i;
       break;
     }
-    if (TORCH_UNLIKELY(i == 0 && schema.params[0].kind == Kind::TensorList &&
-                       is_tensor(args[0]))) {  // cartesian_prod(a, b)
+    if (TORCH_UNLIKELY(i == 0 && schema.positional == 1 && schema.params[0].kind == Kind::TensorList &&
+                       is_tensor(args[0]))) {  // cartesian_prod(a, b), but not cat(a, b), whose second is a dim
       auto& list = a->lists[a->lists_used++];
       for (; k < count; ++k) {
         if (!is_tensor(args[k])) return wrong_type(s, 0, args[k]);

@@ -19,6 +19,7 @@ PyObject* wrap_memory_format(MemoryFormat);
 PyObject* wrap_size(IntArrayRef);
 bool is_size(PyObject*);  // torch.Size
 bool is_dtype(PyObject*);
+bool is_dtype_like(PyObject*);  // also float, int, bool and complex
 bool to_dtype(PyObject*, DType*);
 bool to_device(PyObject*, Device*);
 // Where this thread makes tensors, by `with torch.device("meta")` or set_default_device; false: on the CPU.

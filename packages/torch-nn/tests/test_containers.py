@@ -138,3 +138,29 @@ def test_parameters_of_a_plain_dict_are_sorted_and_others_keep_their_order():
     assert list(nn.ModuleDict({"b": nn.ReLU(), "a": nn.ReLU()})) == ["b", "a"]
     with pytest.raises(TypeError):
         nn.ParameterDict({"a": nn.Parameter(torch.zeros(1)), 1: nn.Parameter(torch.zeros(1))})
+
+
+def test_what_is_no_module_is_told_with_the_way_out():
+    layers = [nn.Linear(2, 2)]
+    with pytest.raises(
+        TypeError, match=r"list is not a Module subclass: Sequential\(\*modules\) takes those of a list"
+    ):
+        nn.Sequential(layers)
+    with pytest.raises(TypeError, match="is not a Module subclass: call relu in a forward"):
+        nn.Sequential(nn.Linear(2, 2), nn.functional.relu)
+    with pytest.raises(TypeError, match=r"type is not a Module subclass: ReLU\(...\) makes one"):
+        nn.Sequential(nn.ReLU)
+    with pytest.raises(
+        NotImplementedError, match="does not call them: loop over them in a forward, or make a Sequential"
+    ):
+        nn.ModuleList(layers)(torch.ones(1, 2))
+
+
+def test_a_state_that_is_no_pair_is_told():
+    with pytest.raises(RuntimeError, match=r"LSTM: hx must be a pair \(h_0, c_0\), got a tensor \(1, 3, 4\)"):
+        nn.LSTM(3, 4)(torch.ones(2, 3, 3), torch.ones(1, 3, 4))
+
+
+def test_gradients_are_clipped_of_parameters_and_not_of_modules():
+    with pytest.raises(TypeError, match=r"clip_grad_norm_: .* got Linear; give its parameters\(\)"):
+        nn.utils.clip_grad_norm_(nn.Linear(2, 2), 1.0)

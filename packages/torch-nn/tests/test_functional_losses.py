@@ -311,3 +311,40 @@ def test_classes_and_probabilities_that_do_not_fit_are_refused_as_in_pytorch():
     ]:
         with pytest.raises(error, match=message):
             call()
+
+
+def padded_ctc(pad, lengths=(3, 1)):
+    log_probs = torch.linspace(-1, 1, 40).reshape(5, 2, 4).log_softmax(2)
+    targets = torch.tensor([[1, 2, 3], [1, pad, pad]])
+    return F.ctc_loss(log_probs, targets, torch.tensor([5, 5]), torch.tensor(lengths), reduction="none")
+
+
+@pytest.mark.parametrize("pad", [-1, 99])
+def test_ctc_loss_does_not_read_targets_beyond_their_length(pad):
+    assert torch.equal(padded_ctc(pad), padded_ctc(0))
+
+
+def test_ctc_loss_names_targets_that_are_no_classes():
+    with pytest.raises(RuntimeError, match=r"ctc_loss: targets must be class numbers from 0 to 3, .* got .*99"):
+        padded_ctc(99, (3, 2))
+
+
+def test_kl_div_names_both_shapes():
+    with pytest.raises(RuntimeError, match=r"kl_div: input \(3,\) and target \(4,\) must have one shape"):
+        F.kl_div(torch.ones(3), torch.ones(4))
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        (torch.ones(2), r"cross_entropy: target must hold class numbers .* convert it with .long\(\)"),
+        (torch.eye(2, 3).long(), r"cross_entropy: .* convert it with .to\(torch.float32\), .*target.argmax\(1\)"),
+        (
+            torch.zeros(2, 1).long(),
+            r"cross_entropy: target .* input is \(2, 3\), target \(2, 1\); use target.squeeze\(1\)",
+        ),
+    ],
+)
+def test_cross_entropy_says_how_to_mend_its_target(target, text):
+    with pytest.raises(RuntimeError, match=text):
+        F.cross_entropy(torch.ones(2, 3), target)

@@ -66,8 +66,9 @@ def test_zero_grad_drops_or_fills():
     ("params", "error", "match"),
     [
         (torch.zeros(1), TypeError, "should be an iterable of Tensors or dicts, but got torch.FloatTensor"),
-        ([], ValueError, "optimizer got an empty parameter list"),
+        ([], ValueError, r"optimizer got an empty parameter list; .* model.parameters\(\) gives its items only once"),
         ([1.0], TypeError, "can only optimize Tensors, but one of the params is float"),
+        ({"weight": 1}, TypeError, r"one of the params is str \('weight'\); give model.parameters\(\)"),
         ([{"params": set()}], TypeError, "ordering of tensors in sets"),
     ],
 )

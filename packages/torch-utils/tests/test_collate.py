@@ -100,3 +100,8 @@ def test_sequences_of_a_class_of_their_own_keep_it():
 
     assert type(default_collate([Own([1, 2])] * 2)) is Own and type(default_convert(Own([np.ones(1)]))) is Own
     assert default_convert(range(2)) == [0, 1] and type(default_convert(torch.Size([1]))) is list
+
+
+def test_a_key_that_one_sample_lacks_is_told():
+    with pytest.raises(KeyError, match="sample 0 of the batch has the key 0, and sample 1 has not"):
+        default_collate([{0: 1}, {"b": 2}])

@@ -67,6 +67,39 @@ def hint(name: str, known) -> str:
     return f"; did you mean {meant!r}?" if meant else ""
 
 
+def remedy(wanted: str, given) -> str:
+    """The end of an error about an argument of another type: how to make one of the type that is wanted, or nothing.
+
+    >>> remedy("torch.dtype", "float32"), remedy("Tensor", [1, 2])
+    ('; did you mean torch.float32?', '; torch.tensor makes one of it')
+    """
+    torch = sys.modules["torch"]
+    if wanted == "torch.dtype":
+        name = given if isinstance(given, str) else getattr(given, "__name__", "") or str(getattr(given, "name", ""))
+        name = name.removeprefix("torch.")
+        return f"; did you mean torch.{name}?" if isinstance(getattr(torch, name, None), torch.dtype) else ""
+    if wanted.startswith("tuple of Tensors"):
+        if isinstance(given, torch.Tensor):
+            return "; write (tensor,) for one, or unbind() for its rows"
+        odd = (
+            next((k for k, item in enumerate(given) if not isinstance(item, torch.Tensor)), None)
+            if isinstance(given, (tuple, list))
+            else None
+        )
+        return f"; its element {odd} is {type(given[odd]).__name__}" if odd is not None else ""
+    if not wanted.startswith("Tensor"):
+        return ""
+    if type(given).__module__ == "numpy":
+        return "; torch.from_numpy makes one of an array"
+    if isinstance(given, (tuple, list)):
+        if not given or not any(isinstance(item, (torch.Tensor, tuple, list)) for item in given):
+            return "; torch.tensor makes one of it"
+        return f"; it has {len(given)} elements: take one of them, or join them by torch.stack or torch.cat"
+    if callable(getattr(given, "forward", None)):
+        return f"; a module is called with its input, {type(given).__name__}(...)(x), and gives one"
+    return ""
+
+
 def check(cls: type, keywords) -> None:
     """Raise the TypeError for a keyword that the ``__init__`` of a class refuses, when another one is near."""
     known: tuple = ()

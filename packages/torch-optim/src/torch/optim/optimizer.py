@@ -134,7 +134,9 @@ class Optimizer:
         self.param_groups = []
         groups = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise ValueError(
+                "optimizer got an empty parameter list; an iterator such as model.parameters() gives its items only once"
+            )
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
@@ -223,7 +225,10 @@ class Optimizer:
             params = [p for _, p in params]
         for p in params:
             if not isinstance(p, torch.Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__}")
+                hint = "; give model.parameters()" if isinstance(p, str) else ""
+                raise TypeError(
+                    f"optimizer can only optimize Tensors, but one of the params is {type(p).__name__} ({p!r:.60}){hint}"
+                )
             if not self.defaults.get("differentiable", None) and not (p.is_leaf or getattr(p, "retains_grad", False)):
                 raise ValueError(
                     f"can't optimize a non-leaf Tensor (computed by {type(p.grad_fn).__name__}): give the parameters it "

@@ -84,7 +84,15 @@ def summed_over_paths(log_probs, targets, input_lengths, target_lengths, blank, 
     before = torch.nn.functional.pad(symbols, (2, 0), value=blank)[:, : symbols.shape[1]]
     may_skip = (symbols != blank) & (symbols != before)
 
-    emit = log_probs.gather(2, symbols.unsqueeze(0).expand(steps, batch, symbols.shape[1]))
+    try:
+        emit = log_probs.gather(2, symbols.unsqueeze(0).expand(steps, batch, symbols.shape[1]))
+    except RuntimeError as error:
+        if "out of bounds" not in str(error):
+            raise
+        raise RuntimeError(
+            f"ctc_loss: targets must be class numbers from 0 to {classes - 1}, as log_probs {tuple(log_probs.shape)} has "
+            f"{classes} classes, got {padded.tolist()}"
+        ) from None
     start = torch.arange(symbols.shape[1], device=log_probs.device) < 2
     alpha = torch.where(start, emit[0] if steps else emit.new_zeros(symbols.shape), torch.full_like(symbols, 0) - inf)
     ends = torch.tensor(inputs, device=log_probs.device).unsqueeze(1)
@@ -139,7 +147,9 @@ def _padded(targets, lengths, single, batch):
             f"ctc_loss: targets must be ({batch}, at least {longest}) or one dim of {sum(lengths)}, "
             f"got shape {tuple(targets.shape)}"
         )
-    return targets[:, :longest].to(torch.int64)
+    within = torch.tensor([[s < n for s in range(longest)] for n in lengths], dtype=torch.bool, device=targets.device)
+    padded = targets[:, :longest].to(torch.int64)
+    return torch.where(within.reshape(padded.shape), padded, torch.zeros_like(padded))
 
 
 def _logsumexp(x):

@@ -366,6 +366,12 @@ def kl_div(
         reduction = legacy(size_average, reduce)
     batch = reduction == "batchmean"
     reduction = _codes["sum" if batch else reduction]
+    try:
+        torch.broadcast_shapes(input.shape, target.shape)
+    except RuntimeError:
+        raise RuntimeError(
+            f"kl_div: input {tuple(input.shape)} and target {tuple(target.shape)} must have one shape, or broadcast to one"
+        ) from None
     if log_target:
         loss = torch.exp(target) * (target - input)
     else:

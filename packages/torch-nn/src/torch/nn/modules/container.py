@@ -204,6 +204,8 @@ class ModuleList(_Numbered):
     (3, 6)
     """
 
+    _instead_of_forward = "it holds modules and does not call them: loop over them in a forward, or make a Sequential"
+
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
         if modules is not None:
@@ -245,6 +247,8 @@ class ModuleDict(Module):
     >>> heads["name"](torch.zeros(2, 4)).shape
     torch.Size([2, 9])
     """
+
+    _instead_of_forward = "it holds modules and does not call them: loop over them in a forward, or make a Sequential"
 
     def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()

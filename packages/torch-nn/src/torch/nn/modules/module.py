@@ -225,7 +225,7 @@ class Module(Tree, Cast, State, Registered):
         Linear(in_features=2, out_features=3, bias=True)
         """
         if not isinstance(module, Module) and module is not None:
-            raise TypeError(f"{_type_name(module)} is not a Module subclass")
+            raise TypeError(f"{_type_name(module)} is not a Module subclass{_remedy(self, module)}")
         self._check_new(name, "_modules")
         self._register("_modules", name, module, everywhere.on_module)
 
@@ -253,6 +253,8 @@ class Module(Tree, Cast, State, Registered):
 
     # -- the call ---------------------------------------------------------------------------------------------------
 
+    _instead_of_forward = "define forward(self, ...)"  # the end of the error below
+
     if TYPE_CHECKING:  # any signature overrides this one
         forward: Callable[..., Any]
 
@@ -270,7 +272,7 @@ class Module(Tree, Cast, State, Registered):
             tensor([2., 2.])
             """
             raise NotImplementedError(
-                f'Module [{type(self).__name__}] is missing the required "forward" function: define forward(self, ...)'
+                f'Module [{type(self).__name__}] is missing the required "forward" function: {self._instead_of_forward}'
             )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -499,6 +501,17 @@ def _check_name(name, kind):
 def _addindent(text, spaces):
     """All lines of ``text`` but the first, moved to the right."""
     return text.replace("\n", "\n" + " " * spaces)
+
+
+def _remedy(owner, value):
+    """The end of an error about something else in the place of a module."""
+    if isinstance(value, (list, tuple)) and value and all(isinstance(each, Module) for each in value):
+        return f": {type(owner).__name__}(*modules) takes those of a {type(value).__name__}"
+    if isinstance(value, type) and issubclass(value, Module):
+        return f": {value.__name__}(...) makes one"
+    if callable(value) and not isinstance(value, type):
+        return f": call {getattr(value, '__name__', 'it')} in a forward, or take the class of the function, as ReLU for relu"
+    return ""
 
 
 def _type_name(value):

@@ -159,6 +159,8 @@ class RNNBase(Module):
         shapes = [(places, batch, out)] + ([(places, batch, self.hidden_size)] if self.mode == "LSTM" else [])
         if hx is None:
             return tuple(torch.zeros(shape, dtype=x.dtype, device=x.device) for shape in shapes)
+        if self.mode == "LSTM" and isinstance(hx, torch.Tensor) and len(hx) != len(shapes):
+            raise RuntimeError(f"{type(self).__name__}: hx must be a pair (h_0, c_0), got a tensor {tuple(hx.shape)}")
         hx = tuple(hx) if self.mode == "LSTM" else (hx,)
         if len(hx) != len(shapes):
             raise RuntimeError(f"{type(self).__name__}: hx must be a pair (h_0, c_0), got {len(hx)} tensors")

@@ -25,6 +25,13 @@ def _gradients(parameters):
     return [p.grad for p in parameters if p.grad is not None]
 
 
+def _iterable(op, parameters):
+    if not hasattr(parameters, "__iter__"):
+        hint = "; give its parameters()" if hasattr(parameters, "parameters") else ""
+        raise TypeError(f"{op}: parameters must be a tensor or tensors, got {type(parameters).__name__}{hint}")
+    return parameters
+
+
 def _in_list(grads):
     """On CUDA, what is done to each gradient is a few launches for all."""
     return _seams.in_list_on_cuda() if any(g.is_cuda for g in grads) else contextlib.nullcontext()
@@ -83,7 +90,9 @@ def clip_grad_norm_(
     >>> w.grad
     tensor([0.6000, 0.8000])
     """
-    parameters = [parameters] if isinstance(parameters, torch.Tensor) else list(parameters)
+    parameters = (
+        [parameters] if isinstance(parameters, torch.Tensor) else list(_iterable("clip_grad_norm_", parameters))
+    )
     total_norm = get_total_norm(_gradients(parameters), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(parameters, max_norm, total_norm)
     return total_norm

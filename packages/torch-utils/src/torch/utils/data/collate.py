@@ -134,9 +134,19 @@ def _collate_numpy(batch):
     return torch.as_tensor(numpy.array(batch))
 
 
+def _of_key(batch, key):
+    try:
+        return [sample[key] for sample in batch]
+    except KeyError:
+        lacking = [i for i, sample in enumerate(batch) if key not in sample]
+        raise KeyError(
+            f"default_collate: sample 0 of the batch has the key {key!r}, and sample {lacking[0] if lacking else '?'} has not"
+        ) from None
+
+
 def _collate_mapping(batch, functions):
     first = batch[0]
-    collated = {key: collate([sample[key] for sample in batch], collate_fn_map=functions) for key in first}
+    collated = {key: collate(_of_key(batch, key), collate_fn_map=functions) for key in first}
     return _same_kind(first, collated, lambda made: made.update(collated))
 
 
