@@ -431,3 +431,160 @@ def test_numbers_that_tell_objects_apart_stay_within():
     assert compiled(torch.ones(1)).item() == 1
     with pytest.raises(torch._dynamo.exc.Unsupported, match="id"):
         torch.compile(lambda x: (x + 1, id(net)), fullgraph=True)(torch.ones(1))
+
+
+def test_an_attribute_that_comes_and_goes_is_gone():
+    class Box:
+        pass
+
+    box = Box()
+
+    def f(x):
+        box.b = x * 3
+        y = box.b + 1
+        del box.b
+        return y, hasattr(box, "b")
+
+    compiled, counter = whole(f)
+    for _ in range(3):
+        out, there = compiled(torch.ones(1))
+        assert out.item() == 4 and not there and not hasattr(box, "b")
+    assert counter.frame_count == 1
+
+
+def test_dicts_keep_the_order_that_a_call_gives_them():
+    table = {"a": 1, "b": 2}
+
+    def f(x):
+        table["a"] = table.pop("a")
+        return x * next(iter(table.values()))
+
+    compiled, _ = whole(f)
+    assert [compiled(torch.ones(1)).item() for _ in range(3)] == [2, 2, 2] and list(table) == ["b", "a"]
+
+
+def test_descriptors_properties_and_cached_properties_are_followed():
+    class Logged:
+        def __set_name__(self, owner, name):
+            self.name = "_" + name
+
+        def __get__(self, owner, kind=None):
+            return getattr(owner, self.name)
+
+        def __set__(self, owner, value):
+            setattr(owner, self.name, value * 2)
+
+    class Thing:
+        width = Logged()
+
+        def __init__(self):
+            self.width, self.made = 2, 0
+
+        @functools.cached_property
+        def table(self):
+            return [self.width, 1]
+
+        @property
+        def height(self):
+            return self._height + 1
+
+        @height.setter
+        def height(self, value):
+            self._height = value
+
+    thing, plain = Thing(), Thing()
+
+    def f(x, of):
+        of.width = 5
+        of.height = 7
+        return x * of.width + sum(of.table) + of.height
+
+    compiled, _ = whole(f)
+    for _ in range(3):
+        x = torch.randn(2)
+        assert torch.equal(compiled(x, thing), f(x, plain)) and vars(thing) == vars(plain)
+
+
+def test_getattr_of_a_module_may_pass_on_what_it_does_not_know():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(2))
+
+        def __getattr__(self, name):
+            return 7 if name == "magic" else super().__getattr__(name)
+
+        def forward(self, x):
+            return x * self.weight + self.magic + getattr(self, "missing", 1)
+
+    compiled, _ = whole(Net())
+    assert compiled(torch.ones(2)).tolist() == [9, 9]
+
+
+def test_generic_classes_enums_counters_and_getters_are_python():
+    import enum
+    import operator
+
+    class Flag(enum.Flag):
+        A = 1
+        B = 2
+
+    Kind = typing.TypeVar("Kind")
+
+    class Holds(typing.Generic[Kind]):
+        def __init__(self, value):
+            self.value = value
+
+    class Given(typing.TypedDict):
+        x: torch.Tensor
+
+    def f(x):
+        counts, seen = collections.Counter("abca"), collections.defaultdict(list)
+        seen[Flag.A | Flag.B].append(x)
+        y = Holds[int](x).value * counts["a"] + counts["z"] + len(seen)
+        return Given(x=y)["x"] * operator.attrgetter("ndim")(x) + hash(3) + torch.as_tensor(2.0)
+
+    compiled, counter = whole(f)
+    for _ in range(2):
+        assert torch.equal(compiled(torch.ones(2)), f(torch.ones(2)))
+    assert counter.frame_count == 1
+
+
+def test_generators_may_be_sent_values():
+    def steps(x):
+        while True:
+            by = yield x
+            if by is None:
+                return
+            x = x * by
+
+    def f(x):
+        each = steps(x)
+        next(each)
+        return each.send(2) + each.send(3)
+
+    compiled, _ = whole(f)
+    assert compiled(torch.ones(1)).item() == 8
+
+
+def test_gradients_pass_through_a_derivative_that_was_captured():
+    def f(x):
+        return torch.func.grad(lambda y: (y**3).sum())(x)
+
+    compiled, _ = whole(f)
+    for _ in range(3):
+        x = torch.tensor([1.0, 2.0], requires_grad=True)
+        compiled(x).sum().backward()
+        assert x.grad.tolist() == [6, 12]  # none came from the second call on
+
+
+def test_results_of_operators_with_out_refuse_gradients_as_they_do():
+    def f(a):
+        out = torch.empty(2)
+        torch.add(a, a, out=out)
+        return out
+
+    compiled = torch.compile(f)
+    compiled(torch.ones(2))
+    with pytest.raises(RuntimeError, match="out"):
+        compiled(torch.ones(2, requires_grad=True))

@@ -17,6 +17,7 @@ from ._guards import TYPES, of_class
 from ._tables import (
     CONTAINERS,
     DICTS,
+    HEAP,
     MUTATING,
     OF_TENSORS,
     TENSOR_ATTRIBUTES,
@@ -80,6 +81,10 @@ def attribute(observer, value, name):
     if id(value) not in observer.outside and id(value) not in observer.made and not has_dict(value):
         if not isinstance(value, tuple):
             _stop(observer, name, kind)
+        found = of_class(kind, name)
+        if isinstance(found, property) and kind.__flags__ & HEAP:
+            observer.class_has(kind, name)
+            return observer.apply(found.fget, value)
         return getattr(value, name)
     if id(value) not in observer.outside and id(value) not in observer.made:
         _stop(observer, name, kind, "is read that comes from nowhere")
@@ -177,13 +182,15 @@ def plain_attribute(observer, value, name):
         _stop(observer, name, kind, "is read, of which something was set")
     if name == "__dict__" and not outside:
         return object.__getattribute__(value, name)
-    if by_python and name == "__dict__":
-        own = read(value, name)
-        return observer.outside_value(own, ("attr", source, name), loose) if outside else own
+    if name == "__dict__":
+        return observer.outside_value(object.__getattribute__(value, name), ("attr", source, name), loose)
     if isinstance(found, property):
         observer.class_has(kind, name)
         return observer.apply(found.fget, value)
+    by_hand = isinstance(of_class(type(found), "__get__"), types.FunctionType) and not is_torchs(type(found).__module__)
     if found is not None and hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType):
+        if by_hand:
+            return _described(observer, found, value, name)
         _stop(observer, name, kind, "is a descriptor")
         return getattr(value, name)
     own = read(value, "__dict__") if kind.__dictoffset__ else {}
@@ -197,6 +204,15 @@ def plain_attribute(observer, value, name):
         if outside:
             observer.guards.check("absent", ("attr", source, "__dict__"), name)
         return _of_python_module(observer, torch.nn.functional, found.name)
+    if isinstance(found, functools.cached_property):
+        if outside:
+            observer.guards.check("absent", ("attr", source, "__dict__"), name)
+        observer.class_has(kind, name)
+        result = observer.apply(found.func, value)
+        observer.set_plainly(object, value, name, result)
+        return result
+    if by_hand:
+        return _described(observer, found, value, name)
     result = read(value, name)
     if isinstance(found, types.MemberDescriptorType) and not outside:
         return result
@@ -213,12 +229,35 @@ def plain_attribute(observer, value, name):
             observer.guards.check("absent", ("attr", source, "__dict__"), name)
         return result
     plain = (types.BuiltinFunctionType, types.MemberDescriptorType, type, Operator)
-    if isinstance(found, functools.cached_property) or (
-        hasattr(type(found), "__get__") and not isinstance(found, plain)
-    ):
+    if hasattr(type(found), "__get__") and not isinstance(found, plain):
         _stop(observer, name, kind, "is a descriptor")
         return result
     return observer.outside_value(result, ("attr", source, name) if outside else ("attr", ("const", kind), name), loose)
+
+
+def _described(observer, descriptor, value, name):
+    """What the ``__get__`` of a descriptor of Python gives."""
+    observer.class_has(type(value), name)
+    observer.outside_value(descriptor, ("const", descriptor))
+    return observer.apply(observer.method(descriptor, "__get__"), value, type(value))
+
+
+def registered_attribute(observer, module, name):
+    """A parameter, a buffer or a layer of a module: what its ``__getattr__`` gives."""
+    own, outside = module.__dict__, id(module) in observer.outside
+    for registry in ("_parameters", "_buffers", "_modules"):
+        if name in own.get(registry, ()):
+            found = own[registry][name]
+            if not outside:
+                return found
+            source = observer.known[id(module)][1]
+            observer.guards.check("absent", ("attr", source, "__dict__"), name)
+            return observer.outside_value(found, ("key", ("key", ("attr", source, "__dict__"), registry), name))
+    if outside:
+        for registry in ("_parameters", "_buffers", "_modules"):
+            at = ("key", ("attr", observer.known[id(module)][1], "__dict__"), registry)
+            observer.guards.check("absent", at, name)
+    return module_class().__getattr__(module, name)
 
 
 def _missing(observer, value, name, source):
@@ -227,15 +266,10 @@ def _missing(observer, value, name, source):
     getter = of_class(kind, "__getattr__")
     if module and isinstance(value, module):
         own = value.__dict__
-        if not isinstance(getter, types.FunctionType):
-            for registry in ("_parameters", "_buffers", "_modules"):
-                if name in own.get(registry, ()):
-                    found = own[registry][name]
-                    if source is not None:
-                        observer.guards.check("absent", ("attr", source, "__dict__"), name)
-                        at = ("key", ("key", ("attr", source, "__dict__"), registry), name)
-                        return observer.outside_value(found, at)
-                    return found
+        if not isinstance(getter, types.FunctionType) and any(
+            name in own.get(registry, ()) for registry in ("_parameters", "_buffers", "_modules")
+        ):
+            return registered_attribute(observer, value, name)
     if isinstance(getter, types.FunctionType):
         observer.class_has(kind, "__getattr__")
         if source is not None:

@@ -7,17 +7,19 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import enum
 import functools
 import inspect
 import operator
 import sys
 import types
+import typing
 
 import torch
 
 from . import _modules, _transforms
-from ._attributes import plain_attribute
-from ._guards import is_key, of_class
+from ._attributes import plain_attribute, registered_attribute
+from ._guards import TYPES, is_key, of_class
 from ._in_place import Forward
 from ._opaque import is_registered, registered
 from ._special import SPECIAL
@@ -68,6 +70,14 @@ def call(observer, function, args, kwargs):
         return call(observer, function.func, (*function.args, *args), {**function.keywords, **kwargs})
     if kind is functools._lru_cache_wrapper:
         return _kept(observer, function, args, kwargs)
+    if kind is operator.attrgetter:
+        return _gotten(observer, function, *args)
+    if kind is operator.methodcaller:
+        make, (name, *given) = function.__reduce__()
+        name, named_ = (name, {}) if make is operator.methodcaller else (given[0], make.keywords)
+        return call(observer, observer.attr(args[0], name), given, named_)
+    if kind in TYPES and isinstance(getattr(function, "__origin__", None), type):
+        return _of_generic(observer, function, args, kwargs)
     if isinstance(function, Operator):
         return _operator(observer, function, args, kwargs)
     if isinstance(function, type):
@@ -86,6 +96,27 @@ def call(observer, function, args, kwargs):
         observer.class_has(kind, "__call__")
         return _python(observer, target, (function, *args), kwargs)
     return _stopped(observer, f"{named(function)} is called", function, args, kwargs)
+
+
+def _gotten(observer, getter, value):
+    """What an ``operator.attrgetter`` gives."""
+
+    def follow(path):
+        found = value
+        for name in path.split("."):
+            found = observer.attr(found, name)
+        return found
+
+    found = tuple(map(follow, getter.__reduce__()[1]))
+    return found if len(found) > 1 else found[0]
+
+
+def _of_generic(observer, alias, args, kwargs):
+    """An instance of a generic class with its parameters named, which it keeps."""
+    made = call(observer, alias.__origin__, args, kwargs)
+    if id(made) in observer.made:
+        observer.set_attribute(made, "__orig_class__", alias)
+    return made
 
 
 def is_strange(function):
@@ -308,7 +339,9 @@ def _into(observer, function, args, kwargs):
     out = kwargs["out"]
     others = {k: v for k, v in kwargs.items() if k != "out"}
     if torch.is_grad_enabled() and any(t.requires_grad for t in tensors_in((args, kwargs))):
-        observer.stop(f"{function.__name__}(out=...) is called on tensors that need gradients")
+        return _stopped(
+            observer, f"{function.__name__}(out=...) is called on tensors that need gradients", function, args, kwargs
+        )
     result = _operator(observer, function, args, others)
     if not isinstance(result, torch.Tensor) or result.shape != out.shape or result.dtype != out.dtype:
         observer.stop(f"{function.__name__}(out=...) gets another shape or dtype than out has")
@@ -352,6 +385,10 @@ def _builtin(observer, function, args, kwargs):
         if function in (operator.is_, operator.is_not):
             args = tuple(map(observer.compared, args))
         return function(*args, **kwargs)
+    if type(owner) is types.GeneratorType and name in ("send", "throw", "close", "__next__"):
+        return function(*args, **kwargs)
+    if name == "__getattr__" and isinstance(owner, module_class() or ()):
+        return registered_attribute(observer, owner, *args)
     if name == "fromkeys" and owner in BASES:
         return function(*args, **kwargs)
     if name == "__new__" and owner is tuple and len(args) == 2 and hasattr(args[0], "_fields"):
@@ -412,6 +449,10 @@ def _generated(observer, function, args, kwargs):
     return made
 
 
+class _Named(typing.TypedDict):
+    pass
+
+
 def _make(observer, kind, args, kwargs):
     """An instance of a class."""
     if kind is super or (kind is type and len(args) == 1):
@@ -423,6 +464,12 @@ def _make(observer, kind, args, kwargs):
         return kind(*args, **kwargs)
     if kind in SPECIAL:
         return SPECIAL[kind](observer, args, kwargs)
+    if issubclass(kind, enum.Enum) and kind.__members__:
+        return observer.aside(kind, args, kwargs)[0]
+    if type(kind) is type(_Named):
+        return dict(*args, **kwargs)
+    if kind in (operator.attrgetter, operator.methodcaller):
+        return kind(*args, **kwargs)
     if is_mode(kind) or (issubclass(kind, tuple) and hasattr(kind, "_fields")):
         return observer.trust(kind, args, kwargs)
     if kind is contextlib._GeneratorContextManager:

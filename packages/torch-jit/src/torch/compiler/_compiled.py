@@ -196,6 +196,7 @@ def _finish(observer, result, compiled):
     if observer.tracer.has_failed:
         observer.stop("an operator raised an error, which the program caught")
     graph = observer.graph
+    _join_saved(graph)
     pure = _scan(observer, graph)
     if not pure and observer.catches:
         observer.stop("errors are caught around operators that change tensors or draw random numbers")
@@ -226,6 +227,16 @@ def _finish(observer, result, compiled):
         observer.sets_grad,
         pure,
     )
+
+
+def _join_saved(graph):
+    """A tensor that a derivative within saved is a detached one that is given its history back: where it has one, it is the
+    tensor itself, whose gradient an outer derivative asks for.
+    """
+    for node in list(graph.nodes()):
+        if node.kind() == "aten::detach" and node.output().type().requires_grad():
+            node.output().replaceAllUsesWith(node.inputsAt(0))
+            node.destroy()
 
 
 def _tuple(graph, values):

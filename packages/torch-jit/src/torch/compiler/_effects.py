@@ -93,6 +93,8 @@ class Effects:
             self.set_plainly(object, value, name, *new)
         elif module and setter is module.__dict__[how]:
             self.set_plainly(module, value, name, *new)
+        elif setter.__code__.co_filename == "<string>":  # of a frozen data class
+            self.set_plainly(kind, value, name, *new)
         elif is_torchs(setter.__module__):
             self.stop(f"the attribute {name} of a {kind.__qualname__} is set")
             setter(value, name, *new)
@@ -106,25 +108,39 @@ class Effects:
             self.class_has(type(value), name)
             self.apply(found.fset, value, *new)
             return
+        if self.reason is None and new and isinstance(of_class(type(found), "__set__"), types.FunctionType):
+            self.class_has(type(value), name)
+            self.outside_value(found, ("const", found))
+            self.apply(self.method(found, "__set__"), value, *new)
+            return
         if hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType):
             self.stop(f"the attribute {name} of a {kind} is set, a descriptor")
         elif name in ("__dict__", "__class__"):
             self.stop(f"the attribute {name} of a {kind} is set")
+        is_new = (id(value), name) not in self.changed
         if self.reason is None:
             self._note(value, name, self._attribute)
         before, self.working = self.working, True
         try:
             owner.__setattr__(value, name, *new) if new else owner.__delattr__(value, name)
+        except Exception:
+            if is_new:
+                self.changed.pop((id(value), name), None)
+            raise
         finally:
             self.working = before
 
     @staticmethod
     def _attribute(value, name):
-        try:
-            return object.__getattribute__(value, name)
-        except AttributeError:
-            module = module_class()
-            return module.__getattr__(value, name) if module and isinstance(value, module) else _NOTHING
+        """What an object itself has under a name, and not its class."""
+        own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
+        module = module_class()
+        tables = ("_parameters", "_buffers", "_modules") if module and isinstance(value, module) else ()
+        for held in (own, *(own.get(table, {}) for table in tables)):
+            if name in held:
+                return held[name]
+        slot = of_class(type(value), name)
+        return getattr(value, name, _NOTHING) if isinstance(slot, types.MemberDescriptorType) else _NOTHING
 
     def changes(self, value):
         """The contents of a container are about to change."""
@@ -197,14 +213,19 @@ class Effects:
         now = self._attribute(value, name)
         if change.seen and _is(now, before):
             return
-        if change.seen and type(now) in (int, float) and type(before) is type(now):
+        if now is before is _NOTHING:
+            self.guards.check("noattr", self.known[id(value)][1], name)
+            return
+        if change.seen and not self.whole and type(now) in (int, float) and type(before) is type(now):
             self.stop(f"the attribute {name} of a {type(value).__qualname__} counts", frames=change.frames)
         yield ("del", value, name) if now is _NOTHING else ("attr", value, name, now)
 
     def _of_list(self, change):
         value, before = change.value, change.before
         if len(value) == len(before):
-            if any(not _is(a, b) and type(a) in (int, float) and type(a) is type(b) for a, b in zip(value, before)):
+            if not self.whole and any(
+                not _is(a, b) and type(a) in (int, float) and type(a) is type(b) for a, b in zip(value, before)
+            ):
                 self.stop("an item of a list from outside counts", frames=change.frames)
             for i, (now, was) in enumerate(zip(value, before)):
                 if not _is(now, was):
@@ -216,7 +237,8 @@ class Effects:
     def _of_dict(self, change):
         value, before = change.value, change.before
         if [k for k in before if k in value] != list(value)[: sum(k in value for k in before)]:
-            self.stop(f"a {type(value).__qualname__} from outside gets another order", frames=change.frames)
+            yield "refilled", value, dict(value)
+            return
         if before.keys() != value.keys():
             self._grows(change)
         for key in before:
@@ -225,7 +247,7 @@ class Effects:
         for key, now in value.items():
             was = before.get(key, _NOTHING)
             if not _is(now, was):
-                if type(now) in (int, float) and type(was) is type(now):
+                if type(now) in (int, float) and type(was) is type(now) and not self.whole:
                     text = f"the item {key!r} of a {type(value).__qualname__} from outside counts"
                     self.stop(text, frames=change.frames)
                 if not is_plain(key):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections.abc
+import enum
+import operator
 import sys
 import types
 
@@ -11,7 +13,8 @@ from torch.jit import _ir as ir
 
 from . import _attributes, _calls, _special
 from ._effects import Items
-from ._guards import is_plain, of_class
+from ._guards import TYPES, is_plain, of_class
+from ._own import own
 from ._tables import HEAP, INDEXED, tensors_in
 
 
@@ -54,10 +57,14 @@ class Hooks:
     def item(self, value, key):
         """``value[key]``."""
         if self.reason is None and type(value) not in INDEXED:
+            if isinstance(value, (type, *TYPES)) and not isinstance(value, enum.EnumMeta):  # of a generic class
+                return self.aside(operator.getitem, (value, key), {})[0]
             if isinstance(of_class(type(value), "__getitem__"), types.FunctionType):
                 return self.apply(self.method(value, "__getitem__"), key)
             if isinstance(value, torch.Tensor):
                 key = self.place(key)
+            elif isinstance(value, dict) and own(value, "__missing__") and not dict.__contains__(value, key):
+                return self.apply(self.method(value, "__missing__"), key)
             elif type(value) is collections.defaultdict and id(value) in self.outside and key not in value:
                 self.stop("a defaultdict from outside gets a key")
         return value[key]

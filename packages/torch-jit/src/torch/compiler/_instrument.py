@@ -56,7 +56,7 @@ def looks_at_frames(code):
 
 
 def _instrument(code):
-    if seen := {name for each in codes_in(code) for name in looks_at_frames(each)}:
+    if seen := {name for each in codes_in(code) for name in looks_at_frames(each)} - {"vars"}:
         raise Opaque(f"it calls {', '.join(sorted(seen))}()")
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise Opaque("it is a coroutine")
@@ -67,6 +67,8 @@ def _instrument(code):
         node = next((each for each in _candidates(tree, code) if _is_of(each, code, first)), None)
         if node is None:
             raise Opaque("its source is not that of the code that runs")
+    if any(isinstance(n, ast.Call) and getattr(n.func, "id", "") == "vars" and not n.args for n in ast.walk(node)):
+        raise Opaque("it calls vars()")
     tried = _tried(node, first)
     made = Rewrite(code).function(node)
     out = _inner(_compiled(_factory(made, (*code.co_freevars, WATCH)), code, first), code.co_name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import collections.abc
 import contextlib
+import enum
 import gc
 import os
 import sys
@@ -360,6 +361,7 @@ _QUIET = frozenset(
         torch._parts.__file__,
         ir.__file__,
         weakref.__file__,
+        enum.__file__,
         weakref.WeakSet.__init__.__code__.co_filename,
         abc.ABCMeta.__instancecheck__.__code__.co_filename,
         collections.abc.Sized.__subclasshook__.__func__.__code__.co_filename,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import types
 
@@ -41,6 +42,8 @@ class Outputs:
         if kind == "count":
             count = self._constant(_counted)
             return f"{count}({of}, {what[0]!r}, {self._constant(tuple(what[1]))})"
+        if kind == "refilled":
+            return f"{self._constant(_refill)}({of}, {{{self._pairs(what[0].items(), '{}: {}')}}})"
         if kind == "all":
             return f"{of}[:] = [{', '.join(map(self._text, what[0]))}]"
         if kind == "without":
@@ -72,6 +75,8 @@ class Outputs:
             if id(value) in self._open:
                 observer.stop(f"the result has a {kind.__qualname__} that holds itself")
             return self._places[id(value)]
+        if isinstance(value, type):
+            return self._constant(value)
         if isinstance(value, torch.Tensor):
             if id(value) in observer.input_of:
                 return f"i[{observer.input_of[id(value)]}]"
@@ -95,6 +100,8 @@ class Outputs:
         if type(value).__module__ == "torch.return_types":
             make = self._constant(kind)
             return f"{make}(({''.join(self._text(v) + ', ' for v in value)}))"
+        if kind is types.MethodType and getattr(value.__func__, "__code__", None) not in observer.codes:
+            return f"{self._constant(kind)}({self._constant(value.__func__)}, {self._text(value.__self__)})"
         if kind is slice:
             return f"slice({self._text(value.start)}, {self._text(value.stop)}, {self._text(value.step)})"
         return self._made(value)
@@ -108,7 +115,7 @@ class Outputs:
             observer.stop("the result has a dict whose keys are objects")
         elif base is set and not all(map(is_key, set.__iter__(value))):
             observer.stop("the result has a set of objects")
-        elif base is kind and kind is not object:
+        elif (base is kind and kind is not object) or kind is collections.defaultdict:
             self._open.add(id(value))
             self.lines.append(f"{name} = {self._display(value)}")
             self._open.discard(id(value))
@@ -128,6 +135,8 @@ class Outputs:
         if type(value) is set:
             return f"{self._constant(value)}.copy()"
         text = f"{{{self._pairs(value.items(), '{}: {}')}}}"
+        if type(value) is collections.defaultdict:
+            return f"{self._constant(type(value))}({self._text(value.default_factory)}, {text})"
         return text if type(value) is dict else f"{self._constant(type(value))}({text})"
 
     def _pairs(self, items, form):
@@ -150,6 +159,11 @@ class Outputs:
             held = _of_slot(slot, value, self)
             if held is not self:
                 self.lines.append(f"{self._constant(slot.__set__)}({name}, {self._text(held)})")
+
+
+def _refill(held, items):
+    held.clear()
+    held.update(items)
 
 
 def _counted(value, name, steps):

@@ -38,7 +38,9 @@ def own(value, name):
     if issubclass(kind, torch.Tensor) or kind.__module__.startswith("torch.compiler"):
         return None
     found = of_class(kind, name)
-    return found if isinstance(found, types.FunctionType) and found.__code__.co_filename != "<string>" else None
+    if not isinstance(found, types.FunctionType) or found.__module__ == "enum":  # those depend on their operands only
+        return None
+    return found if found.__code__.co_filename != "<string>" else None
 
 
 class Operators:

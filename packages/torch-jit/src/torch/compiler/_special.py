@@ -19,7 +19,7 @@ import torch
 from ._attributes import attribute
 from ._branches import cond, while_loop
 from ._copies import COPIES
-from ._guards import of_class
+from ._guards import is_key, is_plain, of_class
 from ._instrument import catches, may_drop
 from ._opaque import applied
 from ._opaque import unwatched as unwatched_call
@@ -51,6 +51,10 @@ def _setattr(observer, args, kwargs):
     return setattr(observer.store(value, name), name, new)
 
 
+def _vars(observer, args, kwargs):
+    return attribute(observer, args[0], "__dict__")
+
+
 def _delattr(observer, args, kwargs):
     value, name = args
     return delattr(observer.store(value, name), name)
@@ -79,6 +83,34 @@ def _id(observer, args, kwargs):
         observer.stop("id() is called")
     observer.ids.add(id(args[0]))
     return id(args[0])
+
+
+def _hash(observer, args, kwargs):
+    """Of what is equal where it is the same value; by their own ``__hash__`` of other objects."""
+    (value,) = args
+    if isinstance(of_class(type(value), "__hash__"), types.FunctionType) and not isinstance(value, torch.Tensor):
+        return hash(_Hashed(observer.apply(observer.method(value, "__hash__"))))
+    if not is_key(value) or not is_plain(value):
+        observer.stop(f"hash() of a {type(value).__qualname__} is called")
+    return hash(value)
+
+
+class _Hashed:
+    def __init__(self, number):
+        self.number = number
+
+    def __hash__(self):
+        return self.number
+
+
+def _as_tensor(observer, args, kwargs):
+    """``torch.as_tensor``: of a tensor itself, or what ``to`` makes of it; of numbers as ``torch.tensor``."""
+    given = dict(zip(("data", "dtype", "device"), args)) | kwargs
+    data = given.pop("data", None)
+    if not isinstance(data, torch.Tensor):
+        return _tensor(observer, (data,), given)
+    options = {name: value for name, value in given.items() if value is not None}
+    return observer.apply_all(data.to, (), options) if options else data
 
 
 def _tensor(observer, args, kwargs):
@@ -124,12 +156,12 @@ def _compiling(observer, args, kwargs):
 SPECIAL = {
     isinstance: _isinstance, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling,
     torch.compiler.is_exporting: lambda observer, args, kwargs: False, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
-    delattr: _delattr, id: _id, object.__setattr__: _plainly, object.__delattr__: _plainly,
+    delattr: _delattr, id: _id, vars: _vars, object.__setattr__: _plainly, object.__delattr__: _plainly,
     **{each: _looked_up(each) for each in (
         dataclasses.fields, dataclasses.is_dataclass, inspect.signature, inspect.unwrap, inspect.isfunction, inspect.ismethod, inspect.isclass,
         typing.get_origin, typing.get_args,
     )},
-    torch.tensor: _tensor, functools.update_wrapper: _update_wrapper, torch.cond: cond, torch.while_loop: while_loop,
+    torch.tensor: _tensor, torch.as_tensor: _as_tensor, hash: _hash, functools.update_wrapper: _update_wrapper, torch.cond: cond, torch.while_loop: while_loop,
     torch.autograd.Function.apply.__func__: applied, **TREES, **COPIES,
 }  # fmt: skip
 
@@ -163,6 +195,11 @@ class _Mode:
         return self.observer.trust(self.value.__exit__, error, {})
 
 
+def _keeps(leave):
+    """Whether an ``__exit__`` lets all exceptions pass."""
+    return isinstance(leave, types.FunctionType) and not may_drop(leave.__code__)
+
+
 def manager(observer, value):
     """What stands for a context manager."""
     kind = type(value)
@@ -175,11 +212,13 @@ def manager(observer, value):
                 observer.stop("a context manager from outside is entered")
         return _Mode(observer, value)
     if kind is contextlib._GeneratorContextManager and id(value) in observer.made:
-        observer.catches = observer.catches or catches(value.func.__code__)  # around its yield
+        observer.catches = (
+            observer.catches or observer.aside(catches, (value.func.__code__,), {})[0]
+        )  # around its yield
         return value
     own, leave = isinstance(of_class(kind, "__enter__"), types.FunctionType), of_class(kind, "__exit__")
     if own and not is_torchs(kind.__module__) and kind.__module__ != "contextlib":
-        observer.catches = observer.catches or not isinstance(leave, types.FunctionType) or may_drop(leave.__code__)
+        observer.catches = observer.catches or not observer.aside(_keeps, (leave,), {})[0]
         return _Manager(observer, value)
     observer.stop(f"a block of {kind.__qualname__} is entered")
     return value

@@ -33,7 +33,7 @@ PURE = {
     isinstance, issubclass, iter, len, list, map, max, min, next, ord, pow, range, reversed, round, set, slice, sorted, str,
     sum, tuple, zip, repr, collections.OrderedDict, collections.defaultdict, collections.deque, object, functools.reduce,
     functools.partial, torch.Size, torch.device, torch.is_grad_enabled, torch.get_default_dtype,
-    dict.fromkeys, collections.OrderedDict.fromkeys, int.from_bytes, bytes.fromhex, float.fromhex, str.maketrans,
+    collections._count_elements, dict.fromkeys, collections.OrderedDict.fromkeys, int.from_bytes, bytes.fromhex, float.fromhex, str.maketrans,
     itertools.chain.from_iterable, torch.is_inference_mode_enabled, _seams.is_casting, _seams.operator,
 }  # fmt: skip
 for _module in (math, operator, itertools):
