@@ -1,8 +1,10 @@
 // Copies to, from and within devices other than the CPU. Bytes without gaps are the backend's; another layout or dtype
 // is brought about on the CPU's side where there is one, else it is the work of the device's own kernels.
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
+#include "dispatch/non_blocking.h"
 #include "dispatch/work.h"
 #include "iterate/elementwise.h"
 #include "torch/core/backend.h"
@@ -35,17 +37,27 @@ void copy_bytes_across(const Tensor& dst, const Tensor& src) {
   on_device::copy("copy_", dst.data(), dst.device(), src.data(), src.device(), size_t(dst.numel() * dst.item_size()));
 }
 
+// One number of the CPU, which travels with the launch, so that nobody waits.
+void fill_with(const Tensor& dst, const Tensor& number) {
+  alignas(16) char value[16];
+  const auto size = size_t(dst.item_size());
+  if (dst.dtype() == number.dtype())
+    std::memcpy(value, number.data<char>(), size);
+  else
+    store_scalar(number_of(number), dst.dtype(), value);
+  const Tensor to = fills_memory(dst) ? dst : empty_tensor({}, dst.dtype(), dst.device());
+  on_device::fill("fill_", to.data<char>(), size_t(to.numel()), value, size, to.device());
+  if (to.get() != dst.get()) copy_into(dst, to);
+}
+
 }  // namespace
 
 void copy_across(const Tensor& dst, const Tensor& src) {
   if (dst.is_meta() || dst.numel() == 0) return;
   TORCH_CHECK_IMPLEMENTED(!src.is_meta(), "copy_: a meta tensor has no values to copy");
-  if (same_bytes(dst, src)) return copy_bytes_across(dst, src);
-  if (is_on_cpu(src) && src.numel() == 1 && dst.is_contiguous()) {
-    alignas(16) char value[16];
-    store_scalar(number_of(src), dst.dtype(), value);
-    return on_device::fill("fill_", dst.data(), size_t(dst.numel()), value, size_t(dst.item_size()), dst.device());
-  }
+  const bool is_same = same_bytes(dst, src);
+  if (is_on_cpu(src) && src.numel() == 1 && !(is_same && non_blocking())) return fill_with(dst, src);
+  if (is_same) return copy_bytes_across(dst, src);
   if (is_on_cpu(src)) {
     const Tensor dense = empty_tensor(dst.sizes(), dst.dtype());
     if (fills_memory(dst)) {

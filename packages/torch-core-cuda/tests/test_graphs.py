@@ -307,3 +307,38 @@ def test_callables_become_graphs_of_forward_and_backward():
         """
     ).splitlines()
     assert said == ["True True"] * 3 + ["True", "True"]
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x: 0.5**x,
+        lambda x: x ** x[0],
+        lambda x: torch.ldexp(x, x),
+        lambda x: torch.eye(3, 2, device="cuda") * x[0],
+        lambda x: x.index_put_([x > 1], torch.tensor(5.0)),
+        lambda x: x.__setitem__(1, 7),
+        lambda x: x[::2].copy_(torch.tensor([3.0])),
+        lambda x: x * torch.tensor(2.0).to("cuda"),
+    ],
+)
+def test_a_number_of_the_cpu_travels_with_its_launch_and_nobody_waits(compute):
+    x = torch.arange(3.0, device="cuda")
+    expected = compute(x.clone())
+    before = _native.counts()["waits"]
+    compute(x.clone())
+    assert _native.counts()["waits"] == before
+    graph, y = cuda.CUDAGraph(), x.clone()
+    with cuda.graph(graph):
+        found = compute(y)
+    graph.replay()
+    assert found is None or torch.equal(found, expected)
+
+
+def test_one_pinned_number_is_read_when_the_graph_runs():
+    here, there, graph = torch.tensor(1.0).pin_memory(), torch.zeros((), device="cuda"), cuda.CUDAGraph()
+    with cuda.graph(graph):
+        there.copy_(here, non_blocking=True)
+    here.fill_(4)
+    graph.replay()
+    assert there.item() == 4

@@ -132,34 +132,85 @@ def test_writes_are_seen_by_the_graph():
         y.backward()
 
 
-def test_steps_of_a_graph_that_is_replayed_are_counted_on_the_device():
-    params, plain = ([torch.ones(3, device="cuda", requires_grad=True)] for _ in range(2))
-    optimizers = optim.Adam(params, capturable=True), optim.Adam(plain)
-    params[0].grad, plain[0].grad = (torch.full((3,), 2.0, device="cuda") for _ in range(2))
+CAPTURED = [
+    (optim.Adam, {}),
+    (optim.AdamW, {"amsgrad": True}),
+    (optim.Adamax, {"weight_decay": 0.1}),
+    (optim.NAdam, {"decoupled_weight_decay": True, "weight_decay": 0.1}),
+    (optim.RAdam, {}),
+    (optim.ASGD, {"t0": 3.0, "weight_decay": 0.1, "lambd": 0.01}),
+]
+
+
+@pytest.mark.parametrize("algorithm, options", CAPTURED)
+def test_steps_of_a_graph_that_is_replayed_are_counted_on_the_device(algorithm, options):
+    params, plain = ([torch.ones(3, device=device, requires_grad=True)] for device in ("cuda", "cpu"))
+    optimizers = algorithm(params, lr=0.1, capturable=True, **options), algorithm(plain, lr=0.1, **options)
+    params[0].grad, plain[0].grad = (torch.tensor([2.0, -1.0, 0.5], device=p[0].device) for p in (params, plain))
     for optimizer in optimizers:
         optimizer.step()
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         optimizers[0].step()
-    for _ in range(3):
+    for _ in range(7):
         graph.replay()
         optimizers[1].step()
-    assert torch.allclose(params[0], plain[0], rtol=1e-6)
+        assert torch.allclose(params[0].cpu(), plain[0], rtol=1e-5, atol=1e-6)
+    for name, value in optimizers[1].state[plain[0]].items():
+        assert torch.allclose(optimizers[0].state[params[0]][name].cpu(), value, rtol=1e-5), name
+
+
+@pytest.mark.parametrize("algorithm, options", CAPTURED)
+def test_steps_that_the_device_counts_do_not_wait(algorithm, options):
+    w = torch.ones(3, device="cuda", requires_grad=True)
+    optimizer, w.grad = algorithm([w], capturable=True, **options), torch.ones(3, device="cuda")
+    optimizer.step()
+    before = _native.counts()["waits"]
+    optimizer.step()
+    assert _native.counts()["waits"] == before
+
+
+@pytest.mark.parametrize("algorithm, options", CAPTURED)
+def test_a_count_that_is_loaded_goes_where_it_is_counted(algorithm, options):
+    w, v = torch.ones(3, device="cuda", requires_grad=True), torch.ones(3, requires_grad=True)
+    w.grad, v.grad = torch.ones(3, device="cuda"), torch.ones(3)
+    saved, loaded = algorithm([v], **options), algorithm([w], capturable=True, **options)
+    saved.step()
+    state = saved.state_dict()
+    state["param_groups"][0]["capturable"] = True
+    loaded.load_state_dict(state)
+    assert loaded.state[w]["step"].is_cuda and loaded.state[w]["step"].item() == 1
+    graph = torch.cuda.CUDAGraph()
+    with torch.no_grad():
+        w.copy_(v)
+    with torch.cuda.graph(graph):
+        loaded.step()
+    graph.replay()
+    saved.step()
+    assert torch.allclose(w.cpu(), v, rtol=1e-5)
 
 
 def test_a_graph_cannot_hold_a_step_that_the_cpu_counts():
-    def captured(algorithm, **options):
+    def captured(algorithm, begin=None, **options):
         w = torch.ones(3, device="cuda", requires_grad=True)
         w.grad = torch.ones(3, device="cuda")
         optimizer = algorithm([w], **options)
+        if begin:
+            optimizer.step()
+            optimizer.param_groups[0].update(begin)
         with torch.cuda.graph(torch.cuda.CUDAGraph()):
             optimizer.step()
         return True
 
     with pytest.raises(RuntimeError, match="Adam.step: attempting CUDA graph capture .* capturable=False; make"):
         captured(optim.Adam)
-    with pytest.raises(NotImplementedError, match="NAdam.step: the number of steps is counted on the CPU"):
-        captured(optim.NAdam, capturable=True)
+    with pytest.raises(NotImplementedError, match="Adagrad.step: the number of steps is counted on the CPU"):
+        captured(optim.Adagrad)
+    for algorithm in (optim.Adam, optim.NAdam):
+        with pytest.raises(
+            RuntimeError, match=r"steps of a parameter of size \(3,\) was begun on the CPU.*capturable=True"
+        ):
+            captured(algorithm, {"capturable": True})
     assert captured(optim.RMSprop, capturable=True) and captured(optim.SGD, lr=0.1)
 
 

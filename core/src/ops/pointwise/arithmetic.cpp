@@ -95,7 +95,7 @@ Tensor pow_into(const Tensor& out, const Tensor& self, const Tensor& exponent) {
   const Tensor* both[] = {&self, &exponent};
   const Elementwise op = op_of("pow", Formula::pow);
   DType dtype = result_type(self, exponent);
-  if (exponent.dim() == 0 && !exponent.is_meta() && !self.is_meta() && !is_complex(dtype)) {
+  if (exponent.dim() == 0 && exponent.device().type == DeviceType::CPU && !self.is_meta() && !is_complex(dtype)) {
     const Scalar e = number_of(exponent);
     const Tensor* one[] = {&self};
     if (is_integral(dtype)) {

@@ -25,7 +25,7 @@ class Adafactor(Optimizer):
     """
 
     _takes_complex = False  # a matrix of parts is not the matrix
-    _counts_here = True
+    _has_count = True
 
     def __init__(
         self,

@@ -31,7 +31,7 @@ class Adagrad(Optimizer):
     tensor([0.9000])
     """
 
-    _counts_here = True
+    _has_count = True
 
     def __init__(
         self,

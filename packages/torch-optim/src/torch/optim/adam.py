@@ -9,7 +9,7 @@ from torch import _seams
 
 from ._check import betas_in_range, not_negative
 from ._joined import like_parameter
-from ._steps import next_step, steps_at
+from ._steps import begun, next_step, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -34,6 +34,8 @@ class Adam(Optimizer):
     >>> p.data
     tensor([0.9000])
     """
+
+    _has_count = True
 
     def __init__(
         self,
@@ -73,7 +75,7 @@ class Adam(Optimizer):
     def _begin(self, p, state, group):
         if state:
             return
-        state["step"] = steps_at(0).to(p.device) if group.get("capturable") and p.is_cuda else steps_at(0)
+        state["step"] = begun(steps_at(0), p, group)
         state["exp_avg"] = torch.zeros_like(p)
         state["exp_avg_sq"] = torch.zeros_like(p)
         if group["amsgrad"]:

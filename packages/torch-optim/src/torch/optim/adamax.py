@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import betas_in_range, not_negative
-from ._steps import next_step, steps_at
+from ._steps import add_quotient, begun, counted, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ class Adamax(Optimizer):
     tensor([0.9000])
     """
 
-    _counts_here = True
+    _has_count = True
 
     def __init__(
         self,
@@ -63,13 +63,13 @@ class Adamax(Optimizer):
     def _update(self, p, g, state, group):
         beta1, beta2 = group["betas"]
         if not state:
-            state["step"] = steps_at(0)
+            state["step"] = begun(steps_at(0), p, group)
             state["exp_avg"] = torch.zeros_like(p)
             state["exp_inf"] = torch.zeros_like(p)
-        t = next_step(state)
+        t = counted(state)
         m, u = state["exp_avg"], state["exp_inf"]
         if group["weight_decay"]:
             g = g.add(p, alpha=group["weight_decay"])
         m.lerp_(g, 1 - beta1)
         torch.maximum(u.mul_(beta2), g.abs().add_(group["eps"]), out=u)
-        p.addcdiv_(m, u, value=-float(group["lr"]) / (1 - beta1**t))
+        add_quotient(p, m, u, -float(group["lr"]) / (1 - beta1**t))

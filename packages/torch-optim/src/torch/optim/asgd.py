@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import not_negative
-from ._steps import next_step, number, steps_at
+from ._steps import begun, counted, held, hold, number, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -29,7 +29,7 @@ class ASGD(Optimizer):
     tensor([0.8000])
     """
 
-    _counts_here = True
+    _has_count = True
 
     def __init__(
         self,
@@ -63,18 +63,24 @@ class ASGD(Optimizer):
     def _update(self, p, g, state, group):
         lambd, lr = group["lambd"], float(group["lr"])
         if not state:
-            state["step"] = steps_at(0)
-            state["eta"] = number(lr)
-            state["mu"] = number(1)
+            state["step"] = begun(steps_at(0), p, group)
+            state["eta"] = begun(number(lr), p, group)
+            state["mu"] = begun(number(1), p, group)
             state["ax"] = torch.zeros_like(p)
-        t = next_step(state)
-        eta, mu = float(state["eta"]), float(state["mu"])
+        t = counted(state)
+        eta, mu = held(state, "eta", t), held(state, "mu", t)
         if group["weight_decay"]:
             g = g.add(p, alpha=group["weight_decay"])
-        p.mul_(1 - lambd * eta).add_(g, alpha=-eta)
-        if mu == 1:
-            state["ax"].copy_(p)
+        if isinstance(t, torch.Tensor):
+            p.mul_(1 - lambd * eta).sub_(g * eta)
+            state["ax"].lerp_(p, mu.to(p.dtype))
+            later = (t - group["t0"]).clamp_(min=1)
         else:
-            state["ax"].lerp_(p, mu)
-        state["eta"] = number(lr / (1 + lambd * lr * t) ** group["alpha"])
-        state["mu"] = number(1 / max(1, t - group["t0"]))
+            p.mul_(1 - lambd * eta).add_(g, alpha=-eta)
+            if mu == 1:
+                state["ax"].copy_(p)
+            else:
+                state["ax"].lerp_(p, mu)
+            later = max(1, t - group["t0"])
+        hold(state, "eta", lr / (1 + lambd * lr * t) ** group["alpha"])
+        hold(state, "mu", 1 / later)

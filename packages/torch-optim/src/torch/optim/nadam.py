@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import betas_in_range, not_negative
-from ._steps import next_step, number, steps_at
+from ._steps import add_quotient, begun, counted, held, hold, number, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -21,7 +21,7 @@ __all__ = ["NAdam"]
 class NAdam(Optimizer):
     """Adam that looks ahead: the step uses the momentum of the next step; ``mu`` warms up with ``momentum_decay``."""
 
-    _counts_here = True
+    _has_count = True
 
     def __init__(
         self,
@@ -60,11 +60,11 @@ class NAdam(Optimizer):
         beta1, beta2 = group["betas"]
         lr, psi, decay = float(group["lr"]), group["momentum_decay"], group["weight_decay"]
         if not state:
-            state["step"] = steps_at(0)
-            state["mu_product"] = number(1)
+            state["step"] = begun(steps_at(0), p, group)
+            state["mu_product"] = begun(number(1), p, group)
             state["exp_avg"] = torch.zeros_like(p)
             state["exp_avg_sq"] = torch.zeros_like(p)
-        t = next_step(state)
+        t = counted(state)
         m, v = state["exp_avg"], state["exp_avg_sq"]
         if decay:
             if group["decoupled_weight_decay"]:
@@ -73,10 +73,10 @@ class NAdam(Optimizer):
                 g = g.add(p, alpha=decay)
         mu = beta1 * (1 - 0.5 * 0.96 ** (t * psi))
         mu_next = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * psi))
-        state["mu_product"] = number(float(state["mu_product"]) * mu)
-        product = float(state["mu_product"])
+        product = held(state, "mu_product", t) * mu
+        hold(state, "mu_product", product)
         m.lerp_(g, 1 - beta1)
         v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
         root = v.div(1 - beta2**t).sqrt_().add_(group["eps"])
-        p.addcdiv_(g, root, value=-lr * (1 - mu) / (1 - product))
-        p.addcdiv_(m, root, value=-lr * mu_next / (1 - product * mu_next))
+        add_quotient(p, g, root, -lr * (1 - mu) / (1 - product))
+        add_quotient(p, m, root, -lr * mu_next / (1 - product * mu_next))

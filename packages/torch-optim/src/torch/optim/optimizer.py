@@ -32,6 +32,7 @@ from ._extending import (  # noqa: F401  (optimisers written elsewhere import th
     _view_as_real,
 )
 from ._joined import in_few_launches, joined_of, may_join, may_join_in
+from ._steps import begun
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -335,7 +336,7 @@ class Optimizer:
         with in_few_launches(group):
             self._step_parameters(group)
 
-    _counts_here = False  # whether a formula has the number of steps, which is counted on the CPU
+    _has_count = False  # whether a formula has the number of steps
 
     def _check_capture(self, group):
         """A graph replays what the device was given: numbers of the CPU would stay those of the step that is recorded."""
@@ -345,11 +346,18 @@ class Optimizer:
                 f"{name}.step: attempting CUDA graph capture of a step whose param_group has capturable=False; make the "
                 "optimizer with capturable=True, or take the step outside of the graph"
             )
-        if self._counts_here:
+        if self._has_count and "capturable" not in group:
             raise NotImplementedError(
                 f"{name}.step: the number of steps is counted on the CPU, so that a CUDA graph would replay the same one; "
-                "take the step outside of the graph (SGD, Adam and AdamW can be captured)"
+                "take the step outside of the graph (optimizers that have the option capturable can be captured)"
             )
+        for p in group["params"] if self._has_count else ():
+            steps = self.state.get(p, {}).get("step")
+            if steps is not None and not (isinstance(steps, torch.Tensor) and steps.is_cuda):
+                raise RuntimeError(
+                    f"{name}.step: the number of steps of a parameter of size {tuple(p.shape)} was begun on the CPU, so that a "
+                    "CUDA graph would replay the same one; set capturable=True before the first step"
+                )
 
     def _step_parameters(self, group):
         maximize = group.get("maximize", False)
@@ -448,6 +456,10 @@ class Optimizer:
         for key, value in state_dict["state"].items():
             p = by_number.get(key)
             state[key if p is None else p] = value if p is None else _cast(p, value)  # a class's own: its keys stay
+        for group in saved:
+            for p in map(by_number.get, group["params"]):
+                if isinstance(steps := state.get(p, {}).get("step"), torch.Tensor):
+                    state[p]["step"] = begun(steps, p, group)
         for old, new in zip(groups, saved):
             new["params"] = old["params"]
             if "param_names" in old:

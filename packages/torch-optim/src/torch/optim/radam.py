@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import torch
 
 from ._check import betas_in_range, not_negative
-from ._steps import next_step, steps_at
+from ._steps import begun, counted, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -20,10 +18,14 @@ if TYPE_CHECKING:
 __all__ = ["RAdam"]
 
 
+def _rectifier(rho, rho_inf):
+    return ((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho)) ** 0.5
+
+
 class RAdam(Optimizer):
     """Algorithm 2 of the paper: only momentum while the variance of the adaptive step is unbounded, then Adam, rectified."""
 
-    _counts_here = True
+    _has_count = True
 
     def __init__(
         self,
@@ -60,10 +62,10 @@ class RAdam(Optimizer):
         beta1, beta2 = group["betas"]
         lr, decay = float(group["lr"]), group["weight_decay"]
         if not state:
-            state["step"] = steps_at(0)
+            state["step"] = begun(steps_at(0), p, group)
             state["exp_avg"] = torch.zeros_like(p)
             state["exp_avg_sq"] = torch.zeros_like(p)
-        t = next_step(state)
+        t = counted(state)
         m, v = state["exp_avg"], state["exp_avg_sq"]
         if decay:
             if group["decoupled_weight_decay"]:
@@ -75,9 +77,14 @@ class RAdam(Optimizer):
         alpha = lr / (1 - beta1**t)
         rho_inf = 2 / (1 - beta2) - 1
         rho = rho_inf - 2 * t * beta2**t / (1 - beta2**t)
-        if rho > 5:  # the paper says 4; 5 keeps r away from the pole
-            r = math.sqrt((rho - 4) * (rho - 2) * rho_inf / ((rho_inf - 4) * (rho_inf - 2) * rho))
+        # the paper says 4; 5 keeps r away from the pole
+        if isinstance(t, torch.Tensor):  # both ways, of which the device chooses
+            r = _rectifier(rho, rho_inf)
             root = v.sqrt().add_(group["eps"])
-            p.addcdiv_(m, root, value=-alpha * r * math.sqrt(1 - beta2**t))
+            p.sub_(torch.where(rho > 5, m.div(root).mul_(r * (1 - beta2**t) ** 0.5), m).mul_(alpha))
+        elif rho > 5:
+            r = _rectifier(rho, rho_inf)
+            root = v.sqrt().add_(group["eps"])
+            p.addcdiv_(m, root, value=-alpha * r * (1 - beta2**t) ** 0.5)
         else:
             p.add_(m, alpha=-alpha)

@@ -31,7 +31,7 @@ class SparseAdam(Optimizer):
     tensor([False,  True, False])
     """
 
-    _counts_here = True
+    _has_count = True
 
     def __init__(
         self,
