@@ -4,6 +4,7 @@
 #include "torch/core/methods.h"
 //
 #include <algorithm>
+#include <complex>
 #include <functional>
 #include <ranges>
 #include <vector>
@@ -36,6 +37,33 @@ using std::make_optional;
 using std::nullopt;
 template <class T, size_t N>
 using TensorAccessor = Accessor<T, int(N)>;
+template <class T>
+struct DefaultPtrTraits {};  // how a kernel of PyTorch is to see a pointer: it makes no difference here
+template <class T>
+struct RestrictPtrTraits {};
+template <class T, size_t>
+using SmallVector = std::vector<T>;
+
+// The device of a kernel: on the CPU there is nothing to change. c10/cuda/CUDAGuard.h has those of CUDA.
+class OptionalDeviceGuard {
+ public:
+  OptionalDeviceGuard() = default;
+  explicit OptionalDeviceGuard(std::optional<Device> device) {
+    TORCH_CHECK(!device || device->is_cpu(), "DeviceGuard: it is for the CPU, got ", *device,
+                "; c10::cuda::CUDAGuard (c10/cuda/CUDAGuard.h) is for CUDA");
+  }
+};
+struct DeviceGuard : OptionalDeviceGuard {
+  explicit DeviceGuard(Device device) : OptionalDeviceGuard(device) {}
+};
+inline std::optional<Device> device_of(const Tensor& t) { return t ? std::optional(t.device()) : std::nullopt; }
+
+inline int get_num_threads() { return num_threads(); }
+// The words of a message, one behind the other.
+template <class... A>
+std::string str(const A&... words) {
+  return message(words...);
+}
 
 // torch::kFloat32 and its older name torch::kFloat.
 #define TORCH_NAMES(name, type, python, legacy) inline constexpr DType k##name = DType::name;
@@ -115,6 +143,11 @@ using Natural = std::conditional_t<std::is_same_v<T, bool> || !std::is_arithmeti
                                    std::conditional_t<std::is_integral_v<T>, int64_t, float>>;
 }  // namespace detail
 
+inline Tensor einsum(const std::string& equation, TensorList operands) { return torch::_einsum(equation, operands); }
+inline Tensor einsum(const std::string& equation, std::initializer_list<Tensor> operands) {
+  return torch::_einsum(equation, TensorList(operands.begin(), operands.size()));
+}
+
 // A row of numbers, or one number as a 0-d tensor: torch::tensor({1.0, 2.0}), torch::tensor(3, torch::kFloat64).
 template <class T>
 Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = dtype_of<detail::Natural<T>>) {
@@ -125,6 +158,16 @@ Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = dt
     for (T v : values) *to++ = Scalar(detail::scalar_of(v)).template to<E>();
     return x;
   });
+}
+template <detail::Number T>
+Tensor tensor(const std::vector<T>& values, const TensorOptions& options = dtype_of<detail::Natural<T>>) {
+  Tensor x = torch::empty({int64_t(values.size())}, options.dtype());
+  visit_dtype(options.dtype(), [&](auto one) {
+    using E = decltype(one);
+    E* to = x.data<E>();
+    for (T v : values) *to++ = Scalar(detail::scalar_of(v)).template to<E>();
+  });
+  return x;
 }
 template <detail::Number T>
 Tensor tensor(T value, const TensorOptions& options = dtype_of<detail::Natural<T>>) {
@@ -155,7 +198,22 @@ using namespace torch;
 }
 namespace c10 {
 using namespace torch;
-}
+template <class T>
+using complex = std::complex<T>;
+}  // namespace c10
+
+#define C10_UNUSED [[maybe_unused]]
+#define C10_NODISCARD [[nodiscard]]
+#define C10_ALWAYS_INLINE inline __attribute__((always_inline))
+#define C10_NOINLINE __attribute__((noinline))
+#define C10_LIKELY(condition) __builtin_expect(bool(condition), 1)
+#define C10_UNLIKELY(condition) __builtin_expect(bool(condition), 0)
+#define C10_RESTRICT __restrict
+#ifdef __CUDACC__
+#define C10_HOST_DEVICE __host__ __device__
+#else
+#define C10_HOST_DEVICE
+#endif
 
 #define AT_CHECK TORCH_CHECK
 #define AT_ASSERT(condition) TORCH_CHECK(condition, "AT_ASSERT(" #condition ") failed at " __FILE__ ":", __LINE__)
@@ -164,6 +222,16 @@ using namespace torch;
 #define TORCH_INTERNAL_ASSERT(condition, ...)                                             \
   TORCH_CHECK(condition, "TORCH_INTERNAL_ASSERT(" #condition ") failed at " __FILE__ ":", \
               __LINE__ __VA_OPT__(, ": ", ) __VA_ARGS__)
+
+#define TORCH_CHECK_COMPARED(a, sign, b, ...) \
+  TORCH_CHECK((a)sign(b), #a " " #sign " " #b ": they are ", (a), " and ", (b)__VA_OPT__(, "; ", ) __VA_ARGS__)
+#define TORCH_CHECK_EQ(a, b, ...) TORCH_CHECK_COMPARED(a, ==, b, __VA_ARGS__)
+#define TORCH_CHECK_NE(a, b, ...) TORCH_CHECK_COMPARED(a, !=, b, __VA_ARGS__)
+#define TORCH_CHECK_LT(a, b, ...) TORCH_CHECK_COMPARED(a, <, b, __VA_ARGS__)
+#define TORCH_CHECK_LE(a, b, ...) TORCH_CHECK_COMPARED(a, <=, b, __VA_ARGS__)
+#define TORCH_CHECK_GT(a, b, ...) TORCH_CHECK_COMPARED(a, >, b, __VA_ARGS__)
+#define TORCH_CHECK_GE(a, b, ...) TORCH_CHECK_COMPARED(a, >=, b, __VA_ARGS__)
+#define TORCH_CHECK_NOT_IMPLEMENTED TORCH_CHECK_IMPLEMENTED
 
 #define TORCH_LIBRARY(...) \
   static_assert(false, "there is no TORCH_LIBRARY: bind functions with PYBIND11_MODULE(TORCH_EXTENSION_NAME, m)");
@@ -226,3 +294,51 @@ using namespace torch;
   AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(DTYPE, __VA_ARGS__))
 #define AT_DISPATCH_ALL_TYPES_AND_COMPLEX(TYPE, NAME, ...) \
   AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__))
+#define AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(...) \
+  AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__)
+#define AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(...) \
+  AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE_COMPLEX_TYPES(__VA_ARGS__)
+#define AT_DISPATCH_FLOATING_TYPES_AND3(A, B, C, TYPE, NAME, ...)                                  \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                                   \
+                     AT_DISPATCH_CASE_FLOATING_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__) \
+                         AT_DISPATCH_CASE(B, __VA_ARGS__) AT_DISPATCH_CASE(C, __VA_ARGS__))
+#define AT_DISPATCH_INTEGRAL_TYPES_AND(A, TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_INTEGRAL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__))
+#define AT_DISPATCH_REDUCED_FLOATING_TYPES(TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(                                       \
+      TYPE, NAME, AT_DISPATCH_CASE(::torch::kFloat16, __VA_ARGS__) AT_DISPATCH_CASE(::torch::kBFloat16, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND1(A, TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                        \
+                     AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__))
+#define AT_DISPATCH_FLOATING_AND_COMPLEX_TYPES_AND2(A, B, TYPE, NAME, ...)                                     \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                                               \
+                     AT_DISPATCH_CASE_FLOATING_AND_COMPLEX_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__) \
+                         AT_DISPATCH_CASE(B, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND2(A, B, TYPE, NAME, ...)                                     \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                              \
+                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__) \
+                         AT_DISPATCH_CASE(B, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND3(A, B, C, TYPE, NAME, ...)                                  \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                              \
+                     AT_DISPATCH_CASE_ALL_TYPES(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__) \
+                         AT_DISPATCH_CASE(B, __VA_ARGS__) AT_DISPATCH_CASE(C, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND1(A, TYPE, NAME, ...) \
+  AT_DISPATCH_SWITCH(TYPE, NAME, AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND2(A, B, TYPE, NAME, ...)                                     \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                                          \
+                     AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__) \
+                         AT_DISPATCH_CASE(B, __VA_ARGS__))
+#define AT_DISPATCH_ALL_TYPES_AND_COMPLEX_AND3(A, B, C, TYPE, NAME, ...)                                  \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                                                          \
+                     AT_DISPATCH_CASE_ALL_TYPES_AND_COMPLEX(__VA_ARGS__) AT_DISPATCH_CASE(A, __VA_ARGS__) \
+                         AT_DISPATCH_CASE(B, __VA_ARGS__) AT_DISPATCH_CASE(C, __VA_ARGS__))
+// For tensors of indices: index_t in the place of scalar_t.
+#define AT_DISPATCH_CASE_INDEX(DTYPE, ...)                            \
+  case DTYPE: {                                                       \
+    using index_t [[maybe_unused]] = ::torch::detail::CppType<DTYPE>; \
+    return __VA_ARGS__();                                             \
+  }
+#define AT_DISPATCH_INDEX_TYPES(TYPE, NAME, ...)                          \
+  AT_DISPATCH_SWITCH(TYPE, NAME,                                          \
+                     AT_DISPATCH_CASE_INDEX(::torch::kInt32, __VA_ARGS__) \
+                         AT_DISPATCH_CASE_INDEX(::torch::kInt64, __VA_ARGS__))

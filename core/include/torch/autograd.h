@@ -50,6 +50,46 @@ struct NoGradGuard : AutoGradMode {
 // What is called below the tape is not recorded.
 struct AutoDispatchBelowAutograd : NoGradGuard {};
 struct AutoDispatchBelowADInplaceOrView : NoGradGuard {};
+struct AutoNonVariableTypeMode : NoGradGuard {
+  explicit AutoNonVariableTypeMode(bool = true) {}
+};
+
+struct InferenceMode : AutoGradMode {
+  explicit InferenceMode(bool enabled = true) : AutoGradMode(!enabled) {}
+};
+
+struct GradMode {
+  static bool is_enabled() {
+    pybind11::gil_scoped_acquire gil;
+    return pybind11::module_::import("torch").attr("is_grad_enabled")().cast<bool>();
+  }
+};
+
+namespace detail {
+template <class... A>
+pybind11::object ask_tape(const Tensor& t, const char* method, A&&... arguments) {
+  return pybind11::cast(t).attr(method)(std::forward<A>(arguments)...);
+}
+}  // namespace detail
+inline const Tensor& Tensor::requires_grad_(bool value) const {
+  pybind11::gil_scoped_acquire gil;
+  detail::ask_tape(*this, "requires_grad_", value);
+  return *this;
+}
+inline const Tensor& Tensor::set_requires_grad(bool value) const { return requires_grad_(value); }
+inline bool Tensor::is_leaf() const {
+  pybind11::gil_scoped_acquire gil;
+  return pybind11::cast(*this).attr("is_leaf").cast<bool>();
+}
+inline Tensor Tensor::grad() const {
+  pybind11::gil_scoped_acquire gil;
+  const pybind11::object found = pybind11::cast(*this).attr("grad");
+  return found.is_none() ? Tensor() : found.cast<Tensor>();
+}
+inline void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph) const {
+  pybind11::gil_scoped_acquire gil;
+  detail::ask_tape(*this, "backward", pybind11::cast(gradient), pybind11::cast(retain_graph), create_graph);
+}
 
 // A value in a context's saved_data.
 class IValue {
@@ -129,6 +169,8 @@ class IValue {
 
 namespace autograd {
 
+using torch::AutoGradMode;
+using torch::GradMode;
 using Variable = Tensor;
 using variable_list = std::vector<Tensor>;
 using tensor_list = variable_list;

@@ -13,6 +13,8 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <mutex>
+
 #include "torch/aten.h"
 #include "torch/autograd.h"
 #include "torch/indexing.h"
@@ -40,6 +42,20 @@ struct type_caster<torch::ScalarType> {
 
 }  // namespace pybind11::detail
 
+namespace torch {
+// Of all generators, as in Python.
+inline void manual_seed(uint64_t seed) {
+  pybind11::gil_scoped_acquire gil;
+  pybind11::module_::import("torch").attr("manual_seed")(seed);
+}
+}  // namespace torch
+
+// A UserWarning in Python, the first time.
+#define TORCH_WARN_ONCE(...)                                   \
+  do {                                                         \
+    static std::once_flag warned_;                             \
+    std::call_once(warned_, [&] { TORCH_WARN(__VA_ARGS__); }); \
+  } while (0)
 // A UserWarning in Python; the call ends with an exception where warnings are errors.
 #define TORCH_WARN(...)                                                                \
   do {                                                                                 \

@@ -103,7 +103,47 @@ double total(torch::Tensor x) {
   return at::parallel_reduce(0, x.numel(), 7, 0.0, part, std::plus<double>());
 }
 
+torch::Tensor of_tape(torch::Tensor x) {
+  torch::Tensor y = x.detach().clone().requires_grad_();
+  TORCH_CHECK(y.is_leaf() && !y.grad().defined() && torch::GradMode::is_enabled(), "a fresh leaf");
+  (y * y).sum().backward();
+  torch::InferenceMode nothing;
+  TORCH_CHECK(!torch::GradMode::is_enabled() && !(y * 2).requires_grad(), "nothing is recorded");
+  return y.grad();
+}
+std::string dispatched(torch::Tensor x, torch::Tensor i) {
+  at::OptionalDeviceGuard guard(device_of(x));
+  std::string words;
+  AT_DISPATCH_ALL_TYPES_AND2(at::kHalf, at::kBool, x.scalar_type(), "dispatched", [&] {
+    words = c10::str(sizeof(scalar_t), " bytes from ", double(x.const_data_ptr<scalar_t>()[0]));
+    x.mutable_data_ptr<scalar_t>()[0] = scalar_t(3);
+  });
+  AT_DISPATCH_INDEX_TYPES(i.scalar_type(), "dispatched", [&] {
+    auto places = i.packed_accessor32<index_t, 1, torch::RestrictPtrTraits>();
+    words += c10::str(", ", sizeof(index_t), " bytes to ", places[places.size(0) - 1]);
+  });
+  return words;
+}
+std::string formats(torch::Tensor x) {
+  const auto format = x.suggest_memory_format();
+  return c10::str(format == at::MemoryFormat::ChannelsLast, x.is_contiguous(at::MemoryFormat::ChannelsLast),
+                  x.is_contiguous(at::MemoryFormat::Contiguous), x.is_contiguous());
+}
+std::vector<torch::Tensor> made(torch::Tensor x) {
+  torch::manual_seed(3);
+  const torch::Tensor drawn = torch::rand({2});
+  TORCH_CHECK_EQ(x.dim(), 2);
+  TORCH_WARN_ONCE("told once");
+  const c10::complex<double> z(1, 2);
+  return {torch::einsum("ij,kj->ik", {x, x}), torch::tensor(std::vector<double>{1, z.imag()}), drawn,
+          x.to(torch::kCPU, torch::kFloat32)};
+}
+
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("of_tape", of_tape);
+  m.def("dispatched", dispatched);
+  m.def("formats", formats);
+  m.def("made", made);
   m.def("cube", cube, py::call_guard<py::gil_scoped_release>());
   m.def("two", two);
   m.def("doubled_", doubled_);
@@ -207,3 +247,36 @@ def test_many_threads_may_apply_one_function(cpp):
 def test_parts_are_put_together(cpp):
     assert cpp.total(torch.arange(100.0, dtype=torch.float64)) == 4950.0
     assert cpp.total(torch.zeros(0, dtype=torch.float64)) == 0.0
+
+
+def test_tensors_ask_the_tape(cpp):
+    assert cpp.of_tape(torch.tensor([1.0, 2.0])).tolist() == [2.0, 4.0]
+
+
+def test_functions_are_dispatched_by_more_dtypes_and_by_those_of_indices(cpp):
+    for dtype, size in ((torch.float16, 2), (torch.bool, 1), (torch.int64, 8)):
+        x = torch.ones(2, dtype=dtype)
+        for places, width in ((torch.int32, 4), (torch.int64, 8)):
+            text = cpp.dispatched(x, torch.tensor([4, 7], dtype=places))
+            assert text.endswith(f", {width} bytes to 7") and text.startswith(f"{size} bytes from ")
+        assert x[0] == torch.tensor(3).to(dtype)
+    with pytest.raises(NotImplementedError, match="\"dispatched\" not implemented for 'BFloat16'"):
+        cpp.dispatched(torch.ones(1, dtype=torch.bfloat16), torch.tensor([0]))
+
+
+def test_the_memory_format_of_a_tensor_is_told(cpp):
+    x = torch.zeros(2, 3, 4, 5)
+    assert cpp.formats(x) == "0011"
+    assert cpp.formats(x.to(memory_format=torch.channels_last)) == "1100"
+    assert cpp.formats(x[:, :, ::2]) == "0000"
+
+
+def test_tensors_are_made_under_the_names_of_pytorch(cpp):
+    x = torch.arange(6.0, dtype=torch.float64).view(2, 3)
+    with pytest.warns(UserWarning, match="told once"):
+        product, row, drawn, single = cpp.made(x)
+    assert torch.equal(product, x @ x.T) and row.tolist() == [1.0, 2.0] and single.dtype == torch.float32
+    torch.manual_seed(3)
+    assert torch.equal(drawn, torch.rand(2))
+    with pytest.raises(RuntimeError, match=r"x.dim\(\) == 2: they are 1 and 2"):
+        cpp.made(x[0])

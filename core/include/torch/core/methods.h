@@ -138,6 +138,9 @@ inline Tensor Tensor::to(const TensorOptions& options, bool, bool copy) const {
 inline Tensor Tensor::to(DType t, bool non_blocking, bool copy) const {
   return to(TensorOptions(t), non_blocking, copy);
 }
+inline Tensor Tensor::to(Device device, DType t, bool non_blocking, bool copy) const {
+  return to(TensorOptions(t).device(device), non_blocking, copy);
+}
 inline Tensor Tensor::to(const Tensor& like) const { return to(like.options()); }
 inline Tensor Tensor::type_as(const Tensor& like) const { return to(like); }
 inline Tensor Tensor::cpu() const { return to(TensorOptions(DeviceType::CPU)); }
@@ -153,6 +156,23 @@ template <class T, int N>
 auto Tensor::accessor() const {
   return torch::accessor<T, N>(*this);
 }
+template <class T, int N, template <class> class Traits>
+auto Tensor::packed_accessor32() const {
+  TORCH_CHECK(numel() < int64_t(1) << 31, "packed_accessor32: expected less than 2^31 elements, got ", *this);
+  return packed_accessor64<T, N, Traits>();
+}
+template <class T, int N, template <class> class Traits>
+auto Tensor::packed_accessor64() const {
+  return torch::accessor<T, N>(*this);
+}
+template <class T>
+T* Tensor::mutable_data_ptr() const {
+  return data_ptr<T>();
+}
+template <class T>
+const T* Tensor::const_data_ptr() const {
+  return data_ptr<T>();
+}
 template <class T>
 T* Tensor::data_ptr() const {
   TORCH_CHECK(dtype() == dtype_of<std::remove_const_t<T>>, "data_ptr: expected elements of ",
@@ -160,6 +180,8 @@ T* Tensor::data_ptr() const {
   return data<T>();
 }
 inline void* Tensor::data_ptr() const { return data(); }
+inline void* Tensor::mutable_data_ptr() const { return data(); }
+inline const void* Tensor::const_data_ptr() const { return data(); }
 inline TensorOptions Tensor::options() const { return options_of(*this); }
 inline TypeOptions Tensor::type() const { return options_of(*this); }
 inline std::string Tensor::toString() const { return type().toString(); }
@@ -169,6 +191,30 @@ inline Layout Tensor::layout() const { return layout_of(*this); }
 inline int64_t Tensor::ndimension() const { return dim(); }
 inline int64_t Tensor::nbytes() const { return numel() * item_size(); }
 inline int64_t Tensor::element_size() const { return item_size(); }
+inline int64_t Tensor::itemsize() const { return item_size(); }
+inline int64_t Tensor::get_device() const { return device().is_cpu() ? -1 : device().index; }
+inline bool Tensor::is_same(const Tensor& other) const { return get() == other.get(); }
+inline bool Tensor::is_nonzero() const { return item().template to<bool>(); }
+inline bool Tensor::is_contiguous(MemoryFormat format) const {
+  if (format == MemoryFormat::Contiguous || format == MemoryFormat::Preserve) return is_contiguous();
+  const int64_t n = dim();
+  if (n != (format == MemoryFormat::ChannelsLast ? 4 : 5)) return false;
+  int64_t step = 1;
+  for (int64_t k = 0; k < n; ++k) {
+    const int64_t d = k == 0       ? 1
+                      : k == n - 1 ? 0
+                                   : n - k;  // channels, then from the last dim to the third, then the batch
+    if (size(d) != 1 && stride(d) != step) return false;
+    step *= size(d);
+  }
+  return true;
+}
+inline MemoryFormat Tensor::suggest_memory_format() const {
+  if (is_contiguous()) return MemoryFormat::Contiguous;
+  for (MemoryFormat format : {MemoryFormat::ChannelsLast, MemoryFormat::ChannelsLast3d})
+    if (is_contiguous(format)) return format;
+  return MemoryFormat::Contiguous;
+}
 inline bool Tensor::is_cpu() const { return device().type == DeviceType::CPU; }
 inline bool Tensor::is_cuda() const { return device().type == DeviceType::CUDA; }
 inline bool Tensor::is_sparse() const { return has(DispatchKey::Sparse); }

@@ -1,0 +1,3 @@
+// at::TensorAccessor, under the name of PyTorch's header.
+#pragma once
+#include "torch/aten.h"

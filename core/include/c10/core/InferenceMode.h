@@ -1,0 +1,3 @@
+// c10::InferenceMode, under the name of PyTorch's header.
+#pragma once
+#include "torch/autograd.h"

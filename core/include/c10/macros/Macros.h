@@ -1,0 +1,3 @@
+// C10_LIKELY and the like, under the name of PyTorch's header.
+#pragma once
+#include "torch/aten.h"
