@@ -57,6 +57,7 @@ CALLS = {
     "softplus": [lambda t: call(t(5)), lambda t: call(t(5), 2.0, 0.8)],
     "hardshrink": [lambda t: call(t(5))],
     "softshrink": [lambda t: call(t(5))],
+    "huber": [lambda t: call(t(5)), lambda t: call(t(5), 0.3)],
     "hardtanh_backward": [lambda t: call(t(5), t(5), -0.5, 0.6)],
     "threshold_backward": [lambda t: call(t(5), t(5), 0.1)],
     "leaky_relu_backward": [lambda t: call(t(5), t(5), 0.3)],

@@ -48,6 +48,13 @@ struct hardtanh_backward : BinaryVec<kFloats> {  // (grad, x); scalars: low, hig
     return select((x <= V(s[0])) | (x >= V(s[1])), V(0), g);
   }
 };
+struct huber : UnaryVec<kFloats> {  // scalars: delta
+  template <class V>
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
+    const V inner = select(x > V(s[0]), V(s[0]), select(x < V(-s[0]), V(-s[0]), x));
+    return inner * (x - inner * V(0.5f));
+  }
+};
 struct threshold : UnaryVec<kInts | kFloats> {  // scalars: threshold, value
   template <class V>
   static TORCH_ANY V eval(V x, const Scalar<V>* s) {

@@ -55,6 +55,9 @@ Tensor relu6_kernel(const Tensor& self) {
 Tensor relu6_kernel_(const Tensor& self) {
   return activate("relu6_", Formula::clamp, self, self, {Scalar(0), Scalar(6)});
 }
+Tensor huber_kernel(const Tensor& self, const Scalar& delta) {
+  return activate("huber", Formula::huber, Tensor(), self, {delta});
+}
 Tensor hardtanh_gradient(const Tensor& grad, const Tensor& self, const Scalar& low, const Scalar& high) {
   return backward("hardtanh_backward", Formula::hardtanh_backward, grad, self, {low, high});
 }
@@ -186,6 +189,7 @@ void register_activation() {
   TORCH_GRADIENT(sigmoid_backward), TORCH_GRADIENT(tanh_backward);
   set_native<op::relu6>(relu6_kernel), set_native<op::relu6_>(relu6_kernel_);
   set_native<op::hardtanh>(hardtanh_kernel), set_native<op::hardtanh_>(hardtanh_kernel_);
+  set_native<op::huber>(huber_kernel);
   set_native<op::hardtanh_backward>(hardtanh_gradient);
   set_native<op::threshold>(threshold_kernel), set_native<op::threshold_>(threshold_kernel_);
   set_native<op::threshold_backward>(threshold_gradient);

@@ -90,6 +90,12 @@ struct Hardtanh {
   Hardtanh(Recorder& r, const Tensor& self) : Hardtanh(r, self, 0, 6) {}  // relu6
   Tensor grad(const Tensor& g) const { return torch::hardtanh_backward(g, x, min, max); }
 };
+struct Huber {
+  Saved x;
+  Scalar delta;
+  Huber(Recorder& r, const Tensor& self, const Scalar& delta) : x(r, self), delta(delta) {}
+  Tensor grad(const Tensor& g) const { return g * torch::hardtanh(x, Scalar(-delta.to_double()), delta); }
+};
 struct HardtanhBackward {
   Saved x;
   Scalar min, max;
@@ -238,6 +244,7 @@ void register_activation() {
   record<Threshold, op::threshold, op::threshold_>();
   record<ThresholdBackward, op::threshold_backward>();
   record<Hardtanh, op::hardtanh, op::hardtanh_, op::relu6, op::relu6_>();
+  record<Huber, op::huber>();
   record<HardtanhBackward, op::hardtanh_backward>();
   record<LeakyRelu, op::leaky_relu, op::leaky_relu_>();
   record<LeakyReluBackward, op::leaky_relu_backward>();

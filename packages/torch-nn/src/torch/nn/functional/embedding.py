@@ -155,6 +155,11 @@ def embedding_bag(
         vectors = vectors.float()
     if per_sample_weights is not None:
         vectors = vectors * per_sample_weights.reshape(-1, 1)
+    if input.dim() == 2 and input.shape[1] and padding_idx < 0:  # bags of one size
+        vectors = vectors.reshape(*input.shape, width)
+        if mode == "max":
+            return vectors.max(1).values
+        return (vectors.sum(1) if mode == "sum" else vectors.mean(1)).to(dtype)
     counted = torch.ones(bags.shape, dtype=vectors.dtype, device=vectors.device)
     if mode == "max":
         return _segment_max(vectors, bags, count, rows == padding_idx if padding_idx >= 0 else None)

@@ -268,8 +268,8 @@ def smooth_l1_loss(
     input, target = _paired("smooth_l1_loss", input, target)
     if beta < 0:
         raise RuntimeError(f"smooth_l1_loss: beta must not be negative, got {beta}")
-    d = (input - target).abs()
-    loss = reduce_loss(d if beta == 0 else _huber(d, beta), reduction)
+    d = input - target
+    loss = reduce_loss(d.abs() if beta == 0 else ops.huber(d, beta), reduction)
     return loss if beta in (0, 1) else loss / beta
 
 
@@ -282,13 +282,7 @@ def huber_loss(
     input, target = _paired("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError(f"huber_loss: delta must be positive, got {delta}")
-    return _weighted(_huber((input - target).abs(), delta), weight, reduction)
-
-
-def _huber(d, delta):
-    """``d^2 / 2`` up to ``delta``, elsewhere ``delta (d - delta / 2)``: both are ``m (d - m / 2)`` with the lesser of the two."""
-    least = d.clamp(max=delta)
-    return least * torch.sub(d, least, alpha=0.5)
+    return _weighted(ops.huber(input - target, delta), weight, reduction)
 
 
 @in_float32

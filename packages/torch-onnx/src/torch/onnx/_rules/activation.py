@@ -124,6 +124,14 @@ def shrink(w, a, out):
     return w.op("Where", w.op("LessOrEqual", size, bound), _number(w, out, 0), x)
 
 
+@rule("huber")
+def huber(w, a, out):
+    """m (|x| - m / 2) with the lesser of the two."""
+    size = w.op("Abs", w.name(a.self))
+    least = w.op("Min", size, _number(w, out, a.delta))
+    return w.op("Mul", least, w.op("Sub", size, w.op("Mul", least, _number(w, out, 0.5))))
+
+
 @rule("prelu", "_prelu_kernel")
 def prelu(w, a, out):
     slope = a.weight
