@@ -155,7 +155,7 @@ def _python(observer, function, args, kwargs):
         if "_torchdynamo_orig_callable" in marks:
             return call(observer, marks["_torchdynamo_orig_callable"], args, kwargs)
         if "_dynamo_marked_constant" in marks:
-            return observer.trust(function, args, kwargs)
+            return _assumed(observer, function, args, kwargs)
     if function in SPECIAL:
         return SPECIAL[function](observer, args, kwargs)
     if function.__name__ in _OF_MODULES and (module := module_class()):
@@ -177,6 +177,15 @@ def _python(observer, function, args, kwargs):
             return _filled(observer, data, function, args, kwargs)
         return observer.trust(function, args, kwargs)
     return observer.follow(function, args, kwargs)
+
+
+def _assumed(observer, function, args, kwargs):
+    """What a function gives that is said to give the same each time."""
+    result = observer.aside(function, args, kwargs)[0]
+    for tensor in tensors_in(result):
+        if not observer.tracer.has_value(tensor):
+            observer.keep_constant(tensor)
+    return result
 
 
 def _has_functions(args, kwargs):
