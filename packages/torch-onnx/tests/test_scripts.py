@@ -69,6 +69,10 @@ def test_arguments_of_scripts():
         lambda x: torch.nn.functional.interpolate(x, scale_factor=2),
         lambda x: torch.nn.functional.interpolate(x, size=(5, 3), mode="nearest-exact"),
         lambda x: torch.nn.functional.interpolate(x, scale_factor=0.5, mode="area"),
+        lambda x: torch.nn.functional.interpolate(x, scale_factor=1.5, mode="bilinear"),
+        lambda x: torch.nn.functional.interpolate(x, size=(9, 5), mode="bicubic", align_corners=True),
+        lambda x: torch.nn.functional.interpolate(x[0], size=7, mode="linear"),
+        lambda x: torch.nn.functional.interpolate(x, size=(3, 9), mode="bicubic", antialias=True),
         lambda x: torch.nn.functional.interpolate(x[..., :2], size=(x.shape[2] * 2, x.shape[3])),
     ],
 )
@@ -81,3 +85,23 @@ def test_traces_that_resize_images_are_written_for_the_sizes_of_the_example(resi
     proto = torch.onnx.export(torch.jit.trace(Resize(), x), (x,)).model_proto
     (found,) = run(proto, x)
     numpy.testing.assert_allclose(found, Resize()(x).numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("compiled", [torch.jit.trace, lambda module, x: torch.jit.script(module)])
+def test_traces_and_scripts_resize_images_to_sizes_that_change(compiled):
+    class Skips(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.down = torch.nn.Conv2d(2, 2, 3, stride=2, padding=1)
+
+        def forward(self, x):
+            up = torch.nn.functional.interpolate(self.down(x), size=x.shape[2:], mode="bilinear")
+            return torch.nn.functional.interpolate(up + x, scale_factor=2.0, mode="bicubic", align_corners=True)
+
+    model, x = Skips(), torch.rand(1, 2, 6, 8)
+    axes = {"x": {2: "height", 3: "width"}}
+    proto = torch.onnx.export(compiled(model, x), (x,), input_names=["x"], dynamic_axes=axes).model_proto
+    for size in ((6, 8), (7, 9)):
+        x = torch.rand(1, 2, *size)
+        (found,) = run(proto, x)
+        numpy.testing.assert_allclose(found, model(x).detach().numpy(), rtol=1e-5, atol=1e-5)

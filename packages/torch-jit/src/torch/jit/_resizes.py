@@ -20,8 +20,9 @@ __all__ = ["PLAIN", "resizing_in"]
 PLAIN: dict[str, Callable[..., Tensor]] = {}
 
 
-def _compiled(function: Callable[..., Tensor]) -> Any:
+def _compiled(function: Callable[..., Tensor], **options: Any) -> Any:
     made = torch.jit.script(function)
+    function.__dict__.update(options)  # of interpolate, for who reads programs
     PLAIN[made.qualified_name] = function
     return made
 
@@ -35,13 +36,13 @@ def _program(resize: Any, given: Any, is_size: bool, mode: str, corners: bool | 
         def resized(input: Tensor):
             return resize(input, size, scale, mode, corners, None, False)
 
-        return _compiled(resized)
+        return _compiled(resized, size=size, scale_factor=scale, mode=mode, align_corners=corners)
     if is_size:
 
         def resized_to(input: Tensor, sizes: list[Tensor]):
             return resize(input, [int(each) for each in sizes], None, mode, corners, None, False)
 
-        return _compiled(resized_to)
+        return _compiled(resized_to, size=..., scale_factor=None, mode=mode, align_corners=corners)
 
     def resized_by(input: Tensor, scales: list[Tensor]):
         return resize(input, None, [float(each) for each in scales], mode, corners, None, False)

@@ -20,6 +20,17 @@ from .errors import SymbolicValueError
 from .symbolic_helper import scalar_type_to_pytorch_type
 
 
+def _options(name, size, *rest):
+    """What an operator that resizes is given, as ``interpolate`` takes it: scales come as a list, or one by one."""
+    corners, scales = (None, rest) if "nearest" in name else (rest[0], rest[1:])
+    scale = scales[0] if isinstance(scales[0].concrete, (list, tuple)) else Known(list(scales))
+    of_size = size.concrete is not None
+    return {
+        "mode": _RESIZES[name], "antialias": name.endswith("_aa"), "align_corners": corners, "size": size if of_size else None,
+        "scale_factor": None if of_size else scale,
+    }  # fmt: skip
+
+
 class Known:
     """A value of the walk: what it is on the example, and what stands for it in the file (None: a constant)."""
 
@@ -27,6 +38,12 @@ class Known:
         self.concrete, self.value = concrete, value
 
 
+#: operators of programs that resize images, by the mode of ``interpolate``
+_RESIZES = {
+    **{f"upsample_nearest{n}d": "nearest" for n in (1, 2, 3)}, **{f"_upsample_nearest_exact{n}d": "nearest-exact" for n in (1, 2, 3)},
+    "upsample_linear1d": "linear", "upsample_bilinear2d": "bilinear", "upsample_bicubic2d": "bicubic", "upsample_trilinear3d": "trilinear",
+    "_upsample_bilinear2d_aa": "bilinear", "_upsample_bicubic2d_aa": "bicubic",
+}  # fmt: skip
 _ARITHMETIC = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "lt": operator.lt, "gt": operator.gt,
     "le": operator.le, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne, "__not__": operator.not_, "neg": operator.neg,
@@ -117,8 +134,12 @@ class Walk:
             plain = resizes.PLAIN.get(called.qualified_name) if resizes else None
             if plain is None:
                 found = self.function(called.graph, inputs[1:], steps)
+            elif options := dict(vars(plain)):
+                found = [self._resized(node, plain, inputs[1:], options, steps)]
             else:
                 found = self._composed(node, plain, inputs[1:], steps)
+        elif kind == "prim::PythonOp" and node.hasAttribute("operator") and node.s("operator") in _RESIZES:
+            found = [self._resized(node, node.ival("pyobj"), inputs, _options(node.s("operator"), *inputs[1:]), steps)]
         elif kind == "prim::PythonOp" and node.hasAttribute("operator"):
             found = self._composed(node, node.ival("pyobj"), inputs, steps)
         elif kind == "prim::NumToTensor":
@@ -161,6 +182,21 @@ class Walk:
             recording.end()
         graph.registerOutput(tracer.value_of(result))
         return self.function(graph, [inputs[i] for i in at], steps)
+
+    def _resized(self, node, function, inputs, options, steps):
+        """An image of another size, by one call of ``interpolate``; a size of ``...`` is the last of the inputs."""
+        defaults = {
+            "size": None,
+            "scale_factor": None,
+            "align_corners": None,
+            "antialias": False,
+            "recompute_scale_factor": None,
+        }
+        given = {name: i if isinstance(i, Known) else Known(i) for name, i in {**defaults, **options}.items()}
+        if given["size"].concrete is ...:
+            given["size"] = inputs[-1]
+        concrete = function(*map(_deep, inputs))
+        return self._emit(node, "interpolate", {"input": inputs[0], **given}, concrete, steps)
 
     def _refuse(self, node, text):
         return SymbolicValueError(f"{node.sourceRange()}: {text}")

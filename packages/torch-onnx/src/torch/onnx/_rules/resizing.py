@@ -53,3 +53,14 @@ def grid_sample(w, a, out):
     return w.op(
         "GridSample", a.input, a.grid, mode=mode, padding_mode=a.padding_mode, align_corners=int(bool(a.align_corners))
     )
+
+
+@rule("resample")
+def resample(w, a, out):
+    """One dim by a table: for each new place the sum of some old ones, each with its weight."""
+    x, dim = a.input, a.dim % a.input.rank
+    weights = w.cast(a.weights, x.dtype, a.weights.dtype)
+    if behind := range(2, x.rank - dim + 1):
+        weights = w.unsqueeze(weights, *behind)
+    taken = w.op("Gather", x, a.indices, axis=dim)  # (..., taps, places, ...)
+    return w.op("ReduceSum", w.op("Mul", taken, weights), w.ints([dim]), keepdims=0)
