@@ -245,3 +245,12 @@ def test_equal_values_have_one_hash():
 
     first, again, other = hashes(1, "a", (1, "b")), hashes(1, "a", (1, "b")), hashes(2, "b", (1, "c"))
     assert first == again and all(x != y for x, y in zip(first, other))
+
+
+def one_type(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor):
+    return a.dtype is b.dtype is c.dtype
+
+
+def test_identity_is_compared_in_chains():
+    script, one = torch.jit.script(one_type), torch.ones(1)
+    assert script(one, one, one) and not script(one, one.double(), one) and not script(one, one, one.double())

@@ -535,3 +535,14 @@ def test_a_condition_that_is_stated_becomes_a_node():
     traced.recompile()
     with pytest.raises(AssertionError, match="three columns"):
         traced(torch.zeros(3, 2))
+
+
+def test_traces_resize_rows_of_any_length_to_the_nearest_place():
+    import torch.nn.functional as F
+
+    def doubled(x):
+        return F.interpolate(x[None], scale_factor=2)[0]
+
+    traced = torch.jit.trace(doubled, torch.ones(2, 3))
+    x = torch.randn(2, 5)
+    assert torch.equal(traced(x), doubled(x))

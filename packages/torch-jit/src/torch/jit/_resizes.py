@@ -31,6 +31,7 @@ def _compiled(function: Callable[..., Tensor], **options: Any) -> Any:
 def _program(resize: Any, given: Any, is_size: bool, mode: str, corners: bool | None) -> Any:
     """The compiled call; ``...`` stands for sizes or scales that are tensors, which it takes as a list."""
     if given is not ...:
+        given = given[0] if len(given) == 1 else given  # a list of one stands for each dim of how many there are
         size, scale = (given, None) if is_size else (None, given)
 
         def resized(input: Tensor):

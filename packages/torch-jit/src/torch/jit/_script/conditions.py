@@ -85,10 +85,7 @@ class Conditions:
         positive = isinstance(node.ops[0], ast.Is)
         item, other = self.visit(left), self.visit(right)
         if not (isinstance(other, Static) and other.value is None):
-            truth = self._same_object(item, other, node)
-            if isinstance(truth, Static):
-                return Static(truth.value == positive), [], []
-            return truth if positive else self.op("__not__", truth), [], []
+            return self.identity(node.ops[0], item, other, node), [], []
         none = self.is_none(item)
         name = left.id if isinstance(left, ast.Name) else None
         if isinstance(none, Static):
@@ -99,6 +96,14 @@ class Conditions:
         if positive:
             return none, yes, no
         return self.op("__isnot__", item, self.constant(None)), no, yes
+
+    def identity(self, op, item, other, node):
+        """``item is other``, or ``is not``."""
+        none = [each for each in (item, other) if isinstance(each, Static) and each.value is None]
+        truth = self.is_none(other if none[0] is item else item) if none else self._same_object(item, other, node)
+        if isinstance(truth, Static):
+            return Static(truth.value == isinstance(op, ast.Is))
+        return truth if isinstance(op, ast.Is) else self.op("__not__", truth)
 
     def is_none(self, item):
         """Whether an item is None: known while compiling unless its type allows both."""

@@ -213,7 +213,10 @@ class Expressions:
     def _chain(self, node):
         """``a < b < c``: each is computed once, and only as far as needed."""
         left, middle = self.visit(node.left), self.visit(node.comparators[0])
-        first = self.compare(node.ops[0], left, middle)
+        if isinstance(node.ops[0], (ast.Is, ast.IsNot)):
+            first = self.identity(node.ops[0], left, middle, node)
+        else:
+            first = self.compare(node.ops[0], left, middle)
         rest = ast.copy_location(ast.Compare(ast.Name("$chain", ast.Load()), node.ops[1:], node.comparators[1:]), node)
         ast.copy_location(rest.left, node)
         kept = self.frame.names.get("$chain")
