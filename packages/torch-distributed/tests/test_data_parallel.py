@@ -55,9 +55,11 @@ def close(model, other):
     ],
     ids=str,
 )
-def test_training_in_several_processes_is_training_on_all_of_the_data(ranks, options):
+@pytest.mark.parametrize("apart", [1 << 20, 1000])  # bytes of gradients that are sent from where they lie
+def test_training_in_several_processes_is_training_on_all_of_the_data(ranks, options, apart):
     def work(rank):
         torch.distributed._data_parallel.reducer.FIRST_BUCKET = 500  # several buckets for this small a model
+        torch.distributed._data_parallel.reducer.APART = apart
         model = DistributedDataParallel(net(seed=rank), **options)  # ranks begin with different weights
         train(model, [batch(step, rank, 3) for step in range(4)])
         one = net(seed=0)
@@ -201,6 +203,53 @@ def test_hooks_that_send_the_buckets(ranks, hook, tolerance):
     ranks(2, work)
 
 
+def test_a_big_gradient_becomes_the_average_where_it_lies(ranks):
+    def work(rank):
+        torch.distributed._data_parallel.reducer.APART = 1000
+        model = DistributedDataParallel(net())
+        weight, seen = model.module[2].weight, []
+        weight.register_post_accumulate_grad_hook(lambda p: seen.append(p.grad.data_ptr()))
+        alone = net()
+        for step in range(3):
+            for p in [*model.parameters(), *alone.parameters()]:
+                p.grad = None
+            for each in (model, alone):
+                each(batch(step, rank, 2)[0]).square().mean().backward()
+            average = alone[2].weight.grad / 2
+            dist.all_reduce(average)
+            assert weight.grad.data_ptr() == seen[-1]
+            assert torch.equal(weight.grad, average)
+        bucket = model.reducer.place[model.reducer.numbers[id(weight)]][0]
+        assert bucket.numbers == [2] and "line" not in vars(bucket)  # no memory beside the gradient's own
+        model.register_comm_hook(None, default_hooks.allreduce_hook)  # which gets lines
+        model(batch(3, rank, 2)[0]).square().mean().backward()
+        assert len(model.reducer.buckets) == 1
+
+    ranks(2, work)
+
+
+def test_a_big_gradient_that_no_rank_made_stays_as_it_was(ranks):
+    class Either(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b, self.c = (nn.Linear(30, 30).double() for _ in range(3))
+
+        def forward(self, x, which):
+            return getattr(self, which)(x)
+
+    def work(rank):
+        torch.distributed._data_parallel.reducer.APART = 1000
+        model = DistributedDataParallel(Either(), find_unused_parameters=True)
+        a, b, c = (layer.weight for layer in model.module.children())
+        b.grad, c.grad = torch.ones_like(b), torch.ones_like(c)
+        model(torch.full((2, 30), rank + 1.0, dtype=torch.float64), "ab"[rank]).sum().backward()
+        assert torch.equal(a.grad, torch.full_like(a, 1.0))  # 2 x 1 of rank 0, over two ranks
+        assert torch.equal(b.grad, torch.full_like(b, 3.0))  # 1 of rank 0, and 1 + 2 x 2 of rank 1
+        assert torch.equal(c.grad, torch.ones_like(c))
+
+    ranks(2, work)
+
+
 def test_a_hook_of_ones_own_sees_the_buckets(ranks):
     def work(rank):
         seen = []
@@ -227,8 +276,10 @@ def test_a_hook_of_ones_own_sees_the_buckets(ranks):
 
 
 @pytest.mark.parametrize("by_all", [True, False])
-def test_ranks_with_different_numbers_of_batches(ranks, by_all):
+@pytest.mark.parametrize("apart", [1 << 20, 1000])
+def test_ranks_with_different_numbers_of_batches(ranks, by_all, apart):
     def work(rank):
+        torch.distributed._data_parallel.reducer.APART = apart
         model = DistributedDataParallel(net(), broadcast_buffers=False)
         with model.join(divide_by_initial_world_size=by_all):
             for step in range(2 + rank):

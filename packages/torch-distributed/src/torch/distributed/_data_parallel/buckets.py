@@ -3,20 +3,28 @@
 import torch
 
 FIRST_BUCKET = 1 << 20  # bytes: a small one, so that sending begins soon
+APART = 1 << 20  # bytes of a gradient that is sent as it lies, from its own memory
 
 
-def assign(parameters, limits) -> list:
+def assign(parameters, limits, apart=None) -> list:
     """Lists of indices of parameters that share a bucket, in the order given; each bucket has one dtype.
 
-    ``limits`` are bytes after which a bucket is full; the last holds for all further ones.
+    ``limits`` are bytes after which a bucket is full; the last holds for all further ones. Parameters of ``apart``
+    bytes or more have a bucket each.
 
     >>> import torch
-    >>> assign([torch.zeros(3), torch.zeros(5), torch.zeros(2, dtype=torch.float64), torch.zeros(1)], [16, 100])
+    >>> parameters = [torch.zeros(3), torch.zeros(5), torch.zeros(2, dtype=torch.float64), torch.zeros(1)]
+    >>> assign(parameters, [16, 100])
     [[0, 1], [2], [3]]
+    >>> assign(parameters, [16, 100], apart=20)
+    [[1], [2], [0, 3]]
     """
     done, open_ = [], {}
     count: dict = {}
     for i, parameter in enumerate(parameters):
+        if apart is not None and parameter.numel() * parameter.element_size() >= apart:
+            done.append([i])
+            continue
         held = open_.setdefault(parameter.dtype, [[], 0])
         held[0].append(i)
         held[1] += parameter.numel() * parameter.element_size()
@@ -30,15 +38,21 @@ def assign(parameters, limits) -> list:
 
 
 class Bucket:
-    """The gradients of some parameters in one line of memory."""
+    """The gradients of some parameters in one line of memory; a big one by itself may be sent from where it lies."""
 
-    def __init__(self, index, numbers, parameters):
+    def __init__(self, index, numbers, parameters, apart=False):
         self.index, self.numbers, self.parameters = index, numbers, parameters
-        dtype = parameters[0].dtype
-        self.line = torch.zeros(sum(p.numel() for p in parameters), dtype=dtype)
-        self.make_views()
+        self.apart = apart and len(numbers) == 1
+        self.own = None  # the gradient's memory, where that is sent
         self.future = None
         self.missing: set = set()
+
+    def __getattr__(self, name):
+        if name not in ("line", "views"):
+            raise AttributeError(name)
+        self.line = torch.zeros(sum(p.numel() for p in self.parameters), dtype=self.parameters[0].dtype)
+        self.make_views()
+        return self.__dict__[name]
 
     def make_views(self):
         self.views, at = [], 0

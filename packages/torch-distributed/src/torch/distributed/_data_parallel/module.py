@@ -161,7 +161,7 @@ class DistributedDataParallel(nn.Module, Joinable):
             parameters_of_sparse_layers(self.module),
         )
         if self.mixed_precision is not None:
-            reducer.hook = precision.hook(self.mixed_precision, self.process_group)
+            reducer.set_hook(precision.hook(self.mixed_precision, self.process_group))
         return reducer
 
     def _buffers_to_sync(self):
@@ -232,7 +232,7 @@ class DistributedDataParallel(nn.Module, Joinable):
             raise NotImplementedError(
                 f"register_comm_hook: hooks send lines of memory, the gradients of {names} are sparse"
             )
-        self.reducer.hook = (state, hook)
+        self.reducer.set_hook((state, hook))
 
     def _register_builtin_comm_hook(self, comm_hook_type) -> None:
         """``register_comm_hook`` with one of the hooks that have a number."""
