@@ -331,6 +331,39 @@ def test_files_that_are_cut_or_lie_elsewhere_are_named(place, tmp_path):
         dcp.load({"x": torch.zeros(4)}, checkpoint_id=tmp_path)
 
 
+@pytest.mark.parametrize("name", [".metadata", ".", "notes.txt", "a\0b"])
+def test_a_checkpoint_that_is_written_anew_removes_pieces_and_nothing_else(name, tmp_path):
+    dcp.save({"x": whole(4)}, checkpoint_id=tmp_path)
+    (tmp_path / "notes.txt").write_text("kept")
+    metadata = dcp.FileSystemReader(tmp_path).read_metadata()
+    for info in metadata.storage_data.values():
+        info.relative_path = name
+    (tmp_path / ".metadata").write_bytes(pickle.dumps(metadata))
+    dcp.save({"x": whole(5)}, checkpoint_id=tmp_path)
+    state = {"x": torch.zeros(5)}
+    dcp.load(state, checkpoint_id=tmp_path)
+    assert torch.equal(state["x"], whole(5)) and (tmp_path / "notes.txt").read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("change", "error", "text"),
+    [
+        (lambda m: setattr(m.state_dict_metadata["x"], "size", torch.Size([1 << 40])), ValueError, "x of shape .* its pieces in the files"),
+        (lambda m: m.planner_data.update(x=("x", 1 << 40)), pickle.UnpicklingError, "1 values in lists of 1099511627777 elements"),
+        (lambda m: m.planner_data.update(x=("x", -1)), pickle.UnpicklingError, r"the path to 'x' is \('x', -1\)"),
+        (lambda m: m.planner_data.update(x=5), pickle.UnpicklingError, "the path to 'x' is 5"),
+    ],
+)  # fmt: skip
+def test_what_an_index_promises_is_compared_with_the_files_before_there_is_memory_for_it(change, error, text, tmp_path):
+    dcp.save({"x": whole(4)}, checkpoint_id=tmp_path / "pieces")
+    metadata = dcp.FileSystemReader(tmp_path / "pieces").read_metadata()
+    metadata.planner_data = dict(metadata.planner_data or {})
+    change(metadata)
+    (tmp_path / "pieces" / ".metadata").write_bytes(pickle.dumps(metadata))
+    with pytest.raises(error, match=text):
+        dcp_to_torch_save(tmp_path / "pieces", tmp_path / "whole.pt")
+
+
 def test_a_rank_killed_at_any_step_leaves_the_checkpoint_before(ranks, tmp_path):
     dcp.save({"x": torch.full((8,), 1.0)}, checkpoint_id=tmp_path)
     for method in ("set_up_storage_writer", "prepare_local_plan", "write_data"):

@@ -246,12 +246,13 @@ class FileSystemReader(StorageReader):
 
 
 def _files(folder) -> set:
-    """The files of the folder's checkpoint, if there is one that can be read."""
+    """The files of the folder's checkpoint, if there is one that can be read: those that a writer makes, and no others."""
     try:
         found = _metadata.loads((folder / NAME).read_bytes())
     except (OSError, pickle.UnpicklingError, EOFError, AttributeError):
         return set()
-    return {os.path.basename(info.relative_path) for info in found.storage_data.values()}
+    names = {os.path.basename(info.relative_path) for info in (found.storage_data or {}).values()}
+    return {name for name in names if name.endswith(".distcp") and "\0" not in name}
 
 
 def _apart(value):

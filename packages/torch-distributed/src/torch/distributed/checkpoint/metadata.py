@@ -217,11 +217,34 @@ def _check(found: Metadata) -> None:
                     f"a piece of {name!r:.100} of shape {tuple(chunk.sizes)} at {tuple(chunk.offsets)} lies outside of "
                     f"its shape {tuple(entry.size)}"
                 )
+    _check_paths(found.planner_data or {})
     for index, info in (found.storage_data or {}).items():
         if type(index) is not MetadataIndex or type(info) is not _storage_info():
             raise ValueError(f"the place of a {type(index).__name__} is a {type(info).__name__}")
         _complete(index)
         _complete(info)
+
+
+_SPARE = 1 << 20  # elements of lists that no path leads to: None, as PyTorch leaves them
+
+
+def _check_paths(paths) -> None:
+    """ValueError for paths to values that are none, or that go through lists longer than so many values fill."""
+    lengths: dict = {}
+    for name, path in paths.items():
+        if type(path) not in (tuple, list) or not path or any(type(key) not in (str, int) for key in path):
+            raise ValueError(f"the path to {name!r:.100} is {path!r:.100}")
+        for i, key in enumerate(path[1:], 1):
+            if type(key) is int:
+                place = tuple(path[:i])
+                lengths[place] = max(lengths.get(place, 0), key + 1)
+                if key < 0:
+                    raise ValueError(f"the path to {name!r:.100} is {path!r:.100}")
+    if sum(lengths.values()) > len(paths) + _SPARE:
+        longest = max(lengths, key=lengths.__getitem__)
+        raise ValueError(
+            f"{len(paths)} values in lists of {lengths[longest]} elements, such as {'.'.join(map(str, longest))!r:.100}"
+        )
 
 
 def _storage_info() -> type:
