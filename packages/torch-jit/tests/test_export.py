@@ -202,7 +202,7 @@ def test_arguments_that_do_not_fit():
     ):
         with pytest.raises(RuntimeError, match=text):
             program.module()(*args)
-    with pytest.raises(TypeError, match="exported for the arguments .input. in the form"):
+    with pytest.raises(ValueError, match="exported for the arguments .input. in the form"):
         program.module()(torch.ones(4, 2), 3)
     with pytest.raises(RuntimeError, match="Unable to call ExportedProgram directly"):
         program(torch.ones(4, 2))
@@ -311,7 +311,7 @@ def compiled(x):
 
 
 def test_compiled_programs_within_are_refused():
-    for module in (Module(lambda _, x: compiled(x) + 1), torch.jit.script(nn.Linear(3, 2))):
+    for module in (Module(lambda _, x: compiled(x) + 1), nn.Sequential(torch.jit.script(nn.Linear(3, 2)))):
         with pytest.raises(UserError, match="calls what torch.jit.script made"):
             export(module, (torch.ones(3),))
     assert torch.equal(compiled(torch.ones(1)), torch.full((1,), 2.0))
@@ -494,3 +494,17 @@ def test_parameters_stand_before_buffers_in_the_state_of_a_program():
 
     program = torch.export.export(Shifted(), (torch.ones(2, 4),))
     assert list(program.state_dict) == ["layer.weight", "layer.bias", "shift"]
+
+
+def test_results_that_no_program_can_give_are_named():
+    class Yields(torch.nn.Module):
+        def forward(self, x):
+            yield x
+
+    with pytest.raises(RuntimeError, match="the result has a generator"):
+        torch.export.export(Yields(), (torch.ones(2),))
+
+
+def test_programs_are_not_exported_again():
+    with pytest.raises(ValueError, match="is a program already"):
+        torch.export.export(torch.jit.script(torch.nn.ReLU()), (torch.ones(2),))

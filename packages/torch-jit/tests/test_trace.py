@@ -538,8 +538,6 @@ def test_a_condition_that_is_stated_becomes_a_node():
 
 
 def test_traces_resize_rows_of_any_length_to_the_nearest_place():
-    import torch.nn.functional as F
-
     def doubled(x):
         return F.interpolate(x[None], scale_factor=2)[0]
 

@@ -44,6 +44,10 @@ def export(
     """
     if not isinstance(mod, torch.nn.Module):
         raise ValueError(f"export: expected a torch.nn.Module, got {type(mod).__name__}")
+    if isinstance(mod, torch.jit.ScriptModule):
+        raise ValueError(
+            f"export: a {type(mod).__name__} is a program already: export the module that it was made of, or torch.jit.save it"
+        )
     if not isinstance(args, tuple):
         raise UserError(
             UserErrorType.INVALID_INPUT, f"export: args must be a tuple of the arguments, got {type(args).__name__}"

@@ -51,7 +51,7 @@ class Leaves:
             leaves, spec = pytree.tree_flatten(again)
             if spec == self._spec:
                 return leaves
-        raise TypeError(
+        raise ValueError(
             f"the program was exported for the arguments ({', '.join(names)}) in the form {self._spec}: "
             f"got {len(args)} by position, and {', '.join(kwargs) or 'none'} by name"
         )

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import _pytree as pytree
 from torch import _seams
+from torch.compiler._guards import PLAIN
 from torch.overrides import DisableTorchFunction, TorchFunctionMode
 
 from . import _beneath, _indexing, _leaves, _nested, _reads, _rows, _views
@@ -555,6 +556,14 @@ class Recorder(TorchFunctionMode):
         """Take the program's result."""
         self.tape.bounds = self.facts.bounds
         leaves, self.tape.out_spec = pytree.tree_flatten(result)
+        for leaf in leaves:
+            kind = type(leaf)
+            if not isinstance(leaf, (torch.Tensor, *PLAIN)) and not kind.__module__.startswith("torch"):
+                raise UserError(
+                    UserErrorType.INVALID_OUTPUT,
+                    f"export: the result has a {kind.__qualname__}: a program gives tensors, numbers, texts and None, in "
+                    "lists, tuples, dicts and what torch.utils._pytree.register_pytree_node names",
+                )
         self.tape.outputs = [Ref(self.number(x)) if isinstance(x, torch.Tensor) else x for x in leaves]
         return self.tape
 
