@@ -99,10 +99,15 @@ class FileStore(Store):
                 raise ValueError(f"FileStore: {self._path} is not the file of a store")
             if at + HEAD.size + length > len(data):
                 break
-            request, *arguments = decode(data[at + HEAD.size : at + HEAD.size + length])
-            if request not in CHANGES:
-                raise ValueError(f"FileStore: {self._path} holds a record of kind {request!r}")
-            self._table.apply(request, arguments)
+            try:
+                request, *arguments = decode(data[at + HEAD.size : at + HEAD.size + length])
+                if request not in CHANGES:
+                    raise ValueError(f"it is of kind {request!r}")
+                self._table.apply(request, arguments)
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+                raise ValueError(
+                    f"FileStore: {self._path} holds a record at byte {self._read_to + at} that is none of a store: {error}"
+                ) from error
             at += HEAD.size + length
         self._read_to += at
         return end
