@@ -143,7 +143,9 @@ def test_a_file_of_something_else_is_refused(tmp_path):
         dist.FileStore(str(tmp_path / "store")).check(["a"])
 
 
-@pytest.mark.parametrize("body", [b"i\1\0\0\0x", b"i\1\0\0\0", b"s\1\0\0\0a", b"l\0\0\0\0", [["set"]], ["launch"], ["set", "a"], 5])
+@pytest.mark.parametrize(
+    "body", [b"i\1\0\0\0x", b"i\1\0\0\0", b"s\1\0\0\0a", b"l\0\0\0\0", [["set"]], ["launch"], ["set", "a"], 5]
+)
 def test_a_record_that_is_none_of_a_store_is_told_with_its_file_and_its_place(body, tmp_path):
     from torch.distributed._stores.codec import encode
     from torch.distributed._stores.file import HEAD, MARK
@@ -155,7 +157,6 @@ def test_a_record_that_is_none_of_a_store_is_told_with_its_file_and_its_place(bo
     path.write_bytes(path.read_bytes() + HEAD.pack(MARK, len(body)) + body)
     with pytest.raises(ValueError, match=f"FileStore: .*store holds a record at byte {size} that is none of a store"):
         dist.FileStore(str(path), -1).get("a")
-
 
 
 def test_the_last_user_of_a_file_store_removes_the_file(tmp_path):

@@ -288,6 +288,8 @@ def test_files_that_are_no_programs(tmp_path):
         ('["aten", "linear"]', '["load_library", "__globals__.get"]'),
         ('["aten", "linear"]', '["__class__", "mro"]'),
         ('"target": "x"', '"target": "self"'),
+        ('"kind": "USER_INPUT"', '"kind": "PARAMETER"'),
+        ('"target": "bias"', '"target": "basis"'),
     ],
 )
 def test_a_file_names_arguments_and_operators_and_nothing_else(old, new):

@@ -200,6 +200,16 @@ def _read(content, extra_files):
             state[name] = state[aliases[name]]
         elif name in parameters:
             state[name] = torch.nn.Parameter(tensor, requires_grad=name in trained)
+    for s in text["inputs"]:
+        held = {
+            "PARAMETER": state,
+            "BUFFER": {**state, **content["constants"]},
+            "CONSTANT_TENSOR": content["constants"],
+        }
+        if s["kind"] in held and s["target"] not in held[s["kind"]]:
+            raise ValueError(
+                f"input {s['name']!r} is the {s['kind'].lower()} {s['target']!r}, which the file does not hold"
+            )
     inputs = [
         InputSpec(InputKind[s["kind"]], _read_argument(s, nodes), s["target"], s["persistent"]) for s in text["inputs"]
     ]
