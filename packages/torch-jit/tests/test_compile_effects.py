@@ -588,3 +588,48 @@ def test_results_of_operators_with_out_refuse_gradients_as_they_do():
     compiled(torch.ones(2))
     with pytest.raises(RuntimeError, match="out"):
         compiled(torch.ones(2, requires_grad=True))
+
+
+def test_a_list_that_an_attribute_holds_grows_in_place():
+    class Box:
+        def __init__(self):
+            self.items = [1, 2]
+
+    def f(x, box):
+        box.items += [4]
+        return x * len(box.items)
+
+    compiled, counter = whole(f)
+    for _ in range(3):
+        box = Box()
+        assert compiled(torch.ones(1), box).item() == 3 and box.items == [1, 2, 4]
+    assert counter.frame_count == 1
+
+
+def test_a_counter_that_is_set_afterwards_is_what_it_was_set_to():
+    class Box:
+        count = 0
+
+    box = Box()
+    box.count = 0
+
+    def f(x):
+        box.count += 1
+        box.count = 5
+        return x * 2
+
+    compiled, _ = whole(f)
+    for _ in range(3):
+        compiled(torch.ones(1))
+        assert box.count == 5
+
+
+def test_classes_of_a_namespace_without_a_name_are_guarded(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text("class Box:\n    scale = 1\n\nbox = Box()\nbox.scale = 2\n\ndef f(x):\n    return x * box.scale\n")
+    space = {}  # its classes say that they are of builtins
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    compiled, _ = whole(space["f"])
+    assert compiled(torch.ones(1)).item() == 2
+    space["box"].scale = 3
+    assert compiled(torch.ones(1)).item() == 3

@@ -24,6 +24,7 @@ from ._tables import (
     TENSOR_FUNCTIONS,
     Operator,
     has_dict,
+    is_builtin,
     is_torchs,
     module_class,
 )
@@ -72,7 +73,7 @@ def attribute(observer, value, name):
         return found
     if kind in CONTAINERS and name in MUTATING:
         observer.changes(value)
-    if isinstance(value, BaseException) or kind.__module__ == "builtins" or kind in DICTS or kind in _WITHOUT_STATE:
+    if isinstance(value, BaseException) or kind in DICTS or kind in _WITHOUT_STATE or is_builtin(kind):
         return getattr(value, name)
     if isinstance(value, tuple) and name in getattr(kind, "_fields", ()):
         return getattr(value, name)

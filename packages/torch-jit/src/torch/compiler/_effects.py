@@ -118,6 +118,8 @@ class Effects:
         elif name in ("__dict__", "__class__"):
             self.stop(f"the attribute {name} of a {kind} is set")
         is_new = (id(value), name) not in self.changed
+        if not is_new:
+            self.changed[id(value), name].steps = []  # whatever it had been counted to
         if self.reason is None:
             self._note(value, name, self._attribute)
         before, self.working = self.working, True

@@ -13,7 +13,7 @@ from torch.jit import _ir as ir
 
 from . import _attributes, _calls, _special
 from ._effects import Items
-from ._guards import TYPES, is_plain, of_class
+from ._guards import TYPES, of_class
 from ._own import own
 from ._tables import HEAP, INDEXED, tensors_in
 
@@ -133,14 +133,6 @@ class Hooks:
 
     def augmented(self, op, value, other):
         """``name += other``: the new value of the name."""
-        if (
-            self.reason is None
-            and id(value) in self.outside
-            and not isinstance(value, torch.Tensor)
-            and not is_plain(value)
-        ):
-            if type(value) is not tuple:
-                self.changes(value)
         return self.in_place(op, value, other)
 
     def augment(self, value, name, op, later):

@@ -64,6 +64,8 @@ class Operators:
                 return found
         if self.reason is None and of_class(type(left), f"__i{name}__") is None:
             return self.binary(op, left, right)
+        if id(left) in self.outside and not isinstance(left, torch.Tensor):
+            self.changes(left)
         return getattr(operator, f"i{name}")(left, right)
 
     def comparison(self, op, left, right):

@@ -138,6 +138,11 @@ def is_cast(kind):
     return amp is not None and isinstance(kind, type) and issubclass(kind, amp.autocast)
 
 
+def is_builtin(kind):
+    """Whether a class is Python's own, and not one that a namespace without a name made."""
+    return kind.__module__ == "builtins" and kind.__flags__ & (HEAP | 1 << 8) != HEAP  # 1 << 8: it cannot be changed
+
+
 def is_kind_of(kind, *bases):
     """Whether a class is one of these, or was made in Python of one of them and of nothing else in C.
 
