@@ -246,7 +246,7 @@ _FROM_PROGRAMS = {
     "CompilationUnit": "torch.jit", "FileCheck": "torch.jit._filecheck", "FunctionSchema": "torch.jit._schema",
     "Argument": "torch.jit._schema", "ScriptFunction": "torch.jit", "ScriptModule": "torch.jit", "ScriptList": "torch.jit._native", "ScriptDict": "torch.jit._native", "parse_schema": "torch.jit._schema",
     "_create_function_from_graph": "torch.jit._passes", "_propagate_shapes": "torch.jit._passes",
-    "Future": "torch.jit", "JITException": "torch.jit", "fork": "torch.jit", "wait": "torch.jit",
+    "Future": "torch.jit", "JITException": "torch.jit:Error", "fork": "torch.jit", "wait": "torch.jit",
     "_get_graph_executor_optimize": "torch.jit._passes",
 }  # fmt: skip
 
@@ -255,8 +255,9 @@ def __getattr__(name):
     if name in _FROM_PROGRAMS or name.startswith("_jit_"):
         from ._parts import import_module
 
+        module, _, there = _FROM_PROGRAMS.get(name, "torch.jit._passes").partition(":")
         try:
-            return getattr(import_module(_FROM_PROGRAMS.get(name, "torch.jit._passes")), name)
+            return getattr(import_module(module), there or name)
         except ModuleNotFoundError:
             raise AttributeError(f"torch._C.{name}: programs are in 'torch-jit', which is not installed") from None
     if name == "_LinAlgError":

@@ -123,6 +123,16 @@ LAZY = {
         ),
         "_operators.weight_only",
     ),
+    **dict.fromkeys(
+        (
+            "AnyType", "Argument", "Block", "BoolType", "ClassType", "CompilationUnit", "ComplexType", "DeviceObjType", "DictType",
+            "DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "EnumType", "FileCheck", "FloatType",
+            "FunctionSchema", "FutureType", "Graph", "IntType", "JITException", "ListType", "Node", "NoneType", "NumberType",
+            "OptionalType", "PyObjectType", "ScriptDict", "ScriptFunction", "ScriptList", "StringType", "TensorType", "TupleType", "Type",
+            "UnionType", "Use", "Value", "fork", "parse_ir", "parse_schema", "parse_type", "wait",
+        ),
+        "_C",
+    ),
     "OutOfMemoryError": "cuda",
     **dict.fromkeys(("autocast", "GradScaler"), "amp"),
     **dict.fromkeys(
@@ -229,12 +239,6 @@ TYPED = (
     "ComplexDouble",
 )
 
-# Types of values in compiled programs, which torch-jit has.
-COMPILED_TYPES = {
-    "AnyType", "BoolType", "ComplexType", "DeviceObjType", "DictType", "FloatType", "IntType", "ListType", "NoneType", "NumberType",
-    "OptionalType", "StringType", "TensorType", "TupleType",
-}  # fmt: skip
-
 # Functions that programs of PyTorch ask for, by the part that will have them.
 PLANNED_FUNCTIONS = {"compile": "compiler"}
 
@@ -263,11 +267,6 @@ def attribute(name: str):
     for kind, module in (("Tensor", "torch._compat.classes"), ("Storage", "torch.storage")):
         if name.endswith(kind) and name.removesuffix(kind) in TYPED:
             return _keep(name, import_module(module).make(name))
-    if name in COMPILED_TYPES:
-        try:
-            return _keep(name, getattr(import_module("torch.jit._ir"), name))
-        except ModuleNotFoundError:  # torch-jit is not installed
-            pass
     if name.startswith(("_foreach_", "_fused_")):
         module = import_module(f"torch._operators.{name.split('_')[1]}")
         if name in module.__all__:

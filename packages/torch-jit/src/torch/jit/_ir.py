@@ -28,6 +28,7 @@ from . import _built
 _require("torch-jit", _built.CORE_INTERFACE, _built.CORE_FEATURES)
 
 from . import _native  # noqa: E402
+from ._alias import AliasDb as _AliasDb  # noqa: E402
 from ._native import (  # noqa: E402
     Block,
     ClassType,
@@ -286,6 +287,7 @@ Object._has_method = lambda self, name: self._type().find_method(name) is not No
 Object._method_names = lambda self: [each.name for each in self._type().methods()]
 Object._get_method = lambda self, name: _wrapped(self)._method_named(name)
 Object.qualified_name = property(lambda self: self._type().qualified_name())
+Graph.alias_db = lambda self: _AliasDb(self)
 Node.mustBeNone = lambda self: self.outputsSize() == 1 and self.output().type().kind() == "NoneType"
 Value.requires_grad = lambda self: self.type().kind() == "TensorType" and self.type().requires_grad() is not False
 

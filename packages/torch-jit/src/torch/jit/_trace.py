@@ -12,7 +12,7 @@ import warnings
 
 import torch
 from torch import _pytree as pytree
-from torch._seams import need
+from torch._seams import later, need
 
 from . import _ir as ir
 from . import _state
@@ -21,6 +21,9 @@ from ._structure import add_input, copied, output_value
 
 __all__ = ["TracerWarning", "TracingCheckError", "is_tracing", "trace", "trace_module"]
 
+__getattr__, _ = later(
+    globals(), names={"TopLevelTracedModule": "_modules"}, base="torch.jit"
+)  # where tools look for it
 _HERE = os.path.dirname(__file__)
 #: They only store numbers, and are compared as others.
 _STORED = {
