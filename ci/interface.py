@@ -81,7 +81,9 @@ def is_spelt(path: Path) -> bool:
     >>> [is_spelt(Path(p)) for p in ("torch/extension.h", "ATen/ATen.h", "torch/core/library.h", "torch/core/tensor.h")]
     [True, True, False, False]
     """
-    if path.stem == "methods" and path.parent == Path("torch/core"):  # only names for those (TORCH_METHODS)
+    if path.stem in ("methods", "overloads") and path.parent == Path(
+        "torch/core"
+    ):  # only names for those (TORCH_METHODS)
         return True
     return (
         path.parts[0] in ("ATen", "c10")

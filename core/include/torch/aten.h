@@ -4,8 +4,10 @@
 #include "torch/core/methods.h"
 //
 #include <algorithm>
+#include <bit>
 #include <complex>
 #include <functional>
+#include <limits>
 #include <ranges>
 #include <vector>
 
@@ -201,6 +203,29 @@ using namespace torch;
 template <class T>
 using complex = std::complex<T>;
 }  // namespace c10
+
+// What kernels ask of a dtype: std::numeric_limits<scalar_t>::lowest(). Each value is that of the bits.
+#define TORCH_LIMITS(TYPE, DIGITS, DIGITS10, MAX_DIGITS10, LOWEST_EXPONENT, EXPONENT, LEAST, MOST, STEP, BOUNDLESS, \
+                     NONE)                                                                                          \
+  template <>                                                                                                       \
+  class std::numeric_limits<TYPE> : public std::numeric_limits<float> {                                             \
+    static constexpr TYPE of(uint16_t bits) noexcept { return std::bit_cast<TYPE>(bits); }                          \
+                                                                                                                    \
+   public:                                                                                                          \
+    static constexpr int digits = DIGITS, digits10 = DIGITS10, max_digits10 = MAX_DIGITS10;                         \
+    static constexpr int min_exponent = LOWEST_EXPONENT, max_exponent = EXPONENT;                                   \
+    static constexpr TYPE min() noexcept { return of(LEAST); }                                                      \
+    static constexpr TYPE max() noexcept { return of(MOST); }                                                       \
+    static constexpr TYPE lowest() noexcept { return of(MOST | 0x8000u); }                                          \
+    static constexpr TYPE epsilon() noexcept { return of(STEP); }                                                   \
+    static constexpr TYPE infinity() noexcept { return of(BOUNDLESS); }                                             \
+    static constexpr TYPE quiet_NaN() noexcept { return of(NONE); }                                                 \
+    static constexpr TYPE signaling_NaN() noexcept { return of(BOUNDLESS | 1u); }                                   \
+    static constexpr TYPE denorm_min() noexcept { return of(1); }                                                   \
+  }
+TORCH_LIMITS(torch::Half, 11, 3, 5, -13, 16, 0x0400u, 0x7bffu, 0x1400u, 0x7c00u, 0x7e00u);
+TORCH_LIMITS(torch::BFloat16, 8, 2, 4, -125, 128, 0x0080u, 0x7f7fu, 0x3c00u, 0x7f80u, 0x7fc0u);
+#undef TORCH_LIMITS
 
 #define C10_UNUSED [[maybe_unused]]
 #define C10_NODISCARD [[nodiscard]]

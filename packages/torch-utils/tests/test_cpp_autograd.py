@@ -19,6 +19,7 @@ pytestmark = pytest.mark.usefixtures("time_to_compile")
 
 SOURCE = """
 #include <ATen/Dispatch.h>
+#include <ATen/TensorUtils.h>
 #include <c10/util/irange.h>
 #include <torch/csrc/autograd/custom_function.h>
 using torch::autograd::AutogradContext;
@@ -139,7 +140,36 @@ std::vector<torch::Tensor> made(torch::Tensor x) {
           x.to(torch::kCPU, torch::kFloat32)};
 }
 
+std::vector<torch::Tensor> compared(torch::Tensor x) {
+  torch::Tensor y = x.to(torch::kHalf);
+  y.masked_fill_(y == 2, c10::Half(7.0f));
+  return {x == 2, x != 2.0, std::get<1>(x.sort(/*stable=*/true, /*dim=*/0, /*descending=*/true)), y};
+}
+std::vector<double> limits(torch::Tensor x) {
+  std::vector<double> found;
+  AT_DISPATCH_FLOATING_TYPES_AND2(at::kHalf, at::kBFloat16, x.scalar_type(), "limits", [&] {
+    using Limits = std::numeric_limits<scalar_t>;
+    static_assert(Limits::is_specialized && !Limits::is_integer);
+    for (scalar_t v : {Limits::lowest(), Limits::max(), Limits::min(), Limits::epsilon(), Limits::infinity(), Limits::denorm_min()})
+      found.push_back(double(v));
+    TORCH_CHECK(std::isnan(float(Limits::quiet_NaN())), "no number");
+  });
+  return found;
+}
+torch::Tensor checked(const torch::Tensor& a, const torch::Tensor& b) {
+  at::CheckedFrom from = "checked";
+  at::TensorArg first{a, "a", 1}, second{b, "b", 2};
+  at::checkAllSameType(from, {first, second});
+  at::checkAllSameGPU(from, {first, second});
+  at::checkDim(from, first, 1);
+  at::checkSameSize(from, first, second);
+  return a + b;
+}
+
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
+  m.def("compared", compared);
+  m.def("checked", checked);
+  m.def("limits", limits);
   m.def("of_tape", of_tape);
   m.def("dispatched", dispatched);
   m.def("formats", formats);
@@ -280,3 +310,31 @@ def test_tensors_are_made_under_the_names_of_pytorch(cpp):
     assert torch.equal(drawn, torch.rand(2))
     with pytest.raises(RuntimeError, match=r"x.dim\(\) == 2: they are 1 and 2"):
         cpp.made(x[0])
+
+
+def test_elements_are_compared_with_numbers_and_sorted_stably(cpp):
+    equal, different, order, filled = cpp.compared(torch.tensor([2.0, 1.0, 2.0]))
+    assert equal.tolist() == [True, False, True] and different.tolist() == [False, True, False]
+    assert order.tolist() == [0, 2, 1] and filled.tolist() == [7.0, 1.0, 7.0]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "text"),
+    [
+        (torch.ones(2), torch.ones(2).double(), "checked: a .*float32.* and b .*float64.* must have one dtype"),
+        (torch.ones(2, 1), torch.ones(2), "checked: argument 1 a must have 1 dims"),
+        (torch.ones(2), torch.ones(3), "checked: a .* and b .* must have one shape"),
+    ],
+)
+def test_arguments_are_checked_by_pytorchs_words(cpp, a, b, text):
+    assert torch.equal(cpp.checked(torch.ones(2), torch.ones(2)), torch.full((2,), 2.0))
+    with pytest.raises(RuntimeError, match=text):
+        cpp.checked(a, b)
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_limits_are_those_of_the_dtype(cpp, dtype):
+    info = torch.finfo(dtype)
+    least = {torch.float16: 2.0**-24, torch.bfloat16: 2.0**-133, torch.float32: 2.0**-149, torch.float64: 2.0**-1074}
+    expected = [info.min, info.max, info.tiny, info.eps, float("inf"), least[dtype]]
+    assert cpp.limits(torch.zeros(1, dtype=dtype)) == expected

@@ -54,6 +54,11 @@ constexpr bool fits() {
     return true;
 }
 
+template <class P, class A>
+constexpr bool mistakes_bool() {
+  return std::same_as<P, int64_t> && std::same_as<std::remove_cvref_t<A>, bool>;
+}
+
 template <class Tag, size_t I>
 struct ParamAt {
   static auto type() {
@@ -78,6 +83,7 @@ struct Method<Tag, std::index_sequence<I...>, Args...> {
   {
     return Callable<Tag>()(self, fit<typename ParamAt<Tag, I + 1>::Type>(std::forward<Args>(args))...);
   }
+  static constexpr bool mistakes = (mistakes_bool<typename ParamAt<Tag, I + 1>::Type, Args>() || ...);
   static constexpr bool exists =
       takes_self && (fits<typename ParamAt<Tag, I + 1>::Type, Args>() && ...) &&
       requires(const Tensor& self, Args&&... args) { call(self, std::forward<Args>(args)...); };
@@ -90,6 +96,7 @@ template <class Tag, class... More>
 struct Methods {
   template <class... Args>
   static decltype(auto) call(const Tensor& self, Args&&... args) {
+    static_assert(sizeof...(More) > 0 || !MethodOf<Tag, Args...>::mistakes, "a bool stands in the place of an int");
     if constexpr (MethodOf<Tag, Args...>::exists || sizeof...(More) == 0)
       return MethodOf<Tag, Args...>::call(self, std::forward<Args>(args)...);
     else
@@ -129,6 +136,15 @@ TORCH_OP_AS(__lshift__, bitwise_left_shift)
 TORCH_OP_AS(__rshift__, bitwise_right_shift)
 #undef TORCH_OP
 #undef TORCH_OP_AS
+
+template <std::same_as<bool> Stable, std::integral Dim>
+std::tuple<Tensor, Tensor> Tensor::sort(Stable stable, Dim dim, bool descending) const {
+  return torch::sort(*this, int64_t(dim), descending, stable);
+}
+template <std::same_as<bool> Stable, std::integral Dim>
+Tensor Tensor::argsort(Stable stable, Dim dim, bool descending) const {
+  return torch::argsort(*this, int64_t(dim), descending, stable);
+}
 
 inline Tensor Tensor::to(const TensorOptions& options, bool, bool copy) const {
   auto type = options.argument<Kind::DType>(std::optional<DType>(dtype()));
@@ -224,7 +240,7 @@ inline Tensor Tensor::operator[](int64_t i) const { return torch::select(*this, 
 inline Tensor Tensor::operator[](const Tensor& indices) const { return torch::index(*this, {indices}); }
 
 // With numbers of C++'s own types on either side, beside the Scalar of arithmetic.h: 0 would be a null handle as well.
-// Handles of one tensor are equal by ==, so there is no such operator of elements: x.eq(y).
+// Handles of one tensor are equal by ==, so two tensors are compared by x.eq(y), and x == 0 is a tensor.
 #define TORCH_NUMBERS(SYMBOL, FUNCTION)               \
   template <detail::Number N>                         \
   Tensor operator SYMBOL(const Tensor& a, N b) {      \
@@ -255,6 +271,8 @@ TORCH_INFIX(%, remainder)
 TORCH_INFIX(&, bitwise_and)
 TORCH_INFIX(|, bitwise_or)
 TORCH_INFIX(^, bitwise_xor)
+TORCH_NUMBERS(==, eq)
+TORCH_NUMBERS(!=, ne)
 inline Tensor operator~(const Tensor& a) { return bitwise_not(a); }
 TORCH_ASSIGNMENT(+=, add_)
 TORCH_ASSIGNMENT(-=, sub_)

@@ -48,10 +48,13 @@ constexpr size_t options_arities() {
 }
 
 template <class A>
-concept Number = std::is_arithmetic_v<A> || std::same_as<A, Scalar>;
+concept Number =
+    std::is_arithmetic_v<A> || std::same_as<A, Scalar> || std::same_as<A, Half> || std::same_as<A, BFloat16>;
 template <Number A>
 Scalar scalar_of(A a) {
-  if constexpr (std::same_as<A, bool> || std::same_as<A, uint64_t> || !std::is_integral_v<A>)
+  if constexpr (std::same_as<A, Half> || std::same_as<A, BFloat16>)
+    return Scalar(float(a));
+  else if constexpr (std::same_as<A, bool> || std::same_as<A, uint64_t> || !std::is_integral_v<A>)
     return Scalar(a);
   else
     return Scalar(int64_t(a));
