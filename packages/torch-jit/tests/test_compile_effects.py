@@ -633,3 +633,33 @@ def test_classes_of_a_namespace_without_a_name_are_guarded(tmp_path):
     assert compiled(torch.ones(1)).item() == 2
     space["box"].scale = 3
     assert compiled(torch.ones(1)).item() == 3
+
+
+def test_a_cache_of_fixed_size_is_written_to_where_an_operator_may_be_missing():
+    class Cache:
+        def __init__(self):
+            self.keys, self.seen = torch.zeros(4, 2), torch.zeros(1, dtype=torch.int64)
+
+        def update(self, x):
+            try:
+                self.keys.index_copy_(0, self.seen, x)
+            except NotImplementedError:
+                self.keys[self.seen] = x
+            self.seen.add_(1)
+            return self.keys
+
+    compiled, counter = whole(lambda x, cache: cache.update(x).sum())
+    cache = Cache()
+    for i in range(4):
+        compiled(torch.full((1, 2), float(i)), cache)
+    assert cache.keys[:, 0].tolist() == [0, 1, 2, 3] and counter.frame_count == 1
+
+    def catches_all(x):
+        try:
+            x.add_(1)
+        except RuntimeError:
+            return x * 2
+        return x
+
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="errors are caught around"):
+        torch.compile(catches_all, fullgraph=True)(torch.ones(1))

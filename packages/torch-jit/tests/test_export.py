@@ -426,6 +426,8 @@ def test_operators_of_torch_library_are_calls_of_a_program():
     same(module, program, torch.randn(5, 3))
     targets = [node.target for node in program.graph.nodes if node.op == "call_function"]
     assert targets[1] is torch.ops.export_tests.scaled.default
+    by_name = export(Module(lambda self, x: torch.ops.export_tests.scaled(x + 1, 3).relu()), (torch.ones(2, 3),))
+    assert [node.target for node in by_name.graph.nodes if node.op == "call_function"] == targets
     file = io.BytesIO()
     torch.export.save(program, file)
     file.seek(0)

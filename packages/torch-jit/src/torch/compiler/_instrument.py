@@ -80,9 +80,30 @@ def _instrument(code):
 
 
 def _tried(node, first):
-    """The lines of a function that stand before an ``except``."""
-    tries = [n for n in ast.walk(node) if isinstance(n, (ast.Try, getattr(ast, "TryStar", ast.Try))) and n.handlers]
+    """The lines of a function that stand before an ``except`` which may catch what operators raise by values."""
+    tries = [n for n in ast.walk(node) if isinstance(n, (ast.Try, getattr(ast, "TryStar", ast.Try)))]
+    tries = [n for n in tries if any(_NEVER_BY_VALUES.isdisjoint(_named(each.type)) for each in n.handlers)]
     return [(n.body[0].lineno + first, n.body[-1].end_lineno + first) for n in tries]
+
+
+#: errors that no operator raises for the values of its tensors
+_NEVER_BY_VALUES = frozenset(
+    (
+        "NotImplementedError",
+        "KeyError",
+        "AttributeError",
+        "TypeError",
+        "NameError",
+        "ImportError",
+        "ModuleNotFoundError",
+        "StopIteration",
+    )
+)
+
+
+def _named(kinds):
+    """The only class that an ``except`` names; nothing where there are several, or none."""
+    return (kinds.id,) if isinstance(kinds, ast.Name) else ()
 
 
 def catches(code):

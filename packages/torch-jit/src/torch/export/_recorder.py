@@ -151,6 +151,9 @@ class Recorder(TorchFunctionMode):
             return self._within(_indexing.read, *args)
         if name == "__setitem__":
             return self._within(_indexing.write, *args)
+        if isinstance(func, _seams.RegisteredPacket):
+            overload = _overload(func, args, kwargs)
+            return func(*args, **kwargs) if overload is None else self._within(overload, *args, **kwargs)
         if isinstance(func, torch._ops.OpOverload) and func.namespace != "aten":
             return self._registered(func, args, kwargs)
         if name == "to" or name not in _rows.schemas():
@@ -566,6 +569,18 @@ class Recorder(TorchFunctionMode):
                 )
         self.tape.outputs = [Ref(self.number(x)) if isinstance(x, torch.Tensor) else x for x in leaves]
         return self.tape
+
+
+def _overload(packet, args, kwargs):
+    """The overload of a name of ``torch.ops`` that a call is for; None where none is."""
+    found = list(packet._overloads.values())
+    for operator in found if len(found) > 1 else ():
+        try:
+            operator._schema.bind(operator.name(), args, kwargs, types=True)
+        except RuntimeError:
+            continue
+        return operator
+    return found[0] if len(found) == 1 else None
 
 
 class Within(Recorder):
