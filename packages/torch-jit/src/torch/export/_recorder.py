@@ -574,12 +574,12 @@ class Recorder(TorchFunctionMode):
 def _overload(packet, args, kwargs):
     """The overload of a name of ``torch.ops`` that a call is for; None where none is."""
     found = list(packet._overloads.values())
-    for operator in found if len(found) > 1 else ():
+    for each in found if len(found) > 1 else ():
         try:
-            operator._schema.bind(operator.name(), args, kwargs, types=True)
+            each._schema.bind(each.name(), args, kwargs, types=True)
         except RuntimeError:
             continue
-        return operator
+        return each
     return found[0] if len(found) == 1 else None
 
 
