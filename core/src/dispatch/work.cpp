@@ -42,6 +42,7 @@
 namespace torch {
 
 TORCH_PER_ISA(const RandomKernels& random_table(); const GemmKernels& gemm_table();
+              void add_pooling_last(pool::Kernels<float>&);
               void add_pooling(pool::Kernels<float>&, pool::Kernels<double>&, pool::Kernels<int64_t>&);
               void add_resample(pool::Kernels<float>&, pool::Kernels<double>&); void add_conv_gemm(conv::Engine&);
               void add_conv_weights(conv::Engine&); void add_conv_direct(conv::Engine&);
@@ -117,6 +118,7 @@ void choose_instruction_set() {
   set_on_cpu(TORCH_PICK_ISA(fft_float)());
   set_on_cpu(TORCH_PICK_ISA(fft_double)());
   TORCH_PICK_ISA(add_pooling)(pool_f32, pool_f64, pool_i64);
+  TORCH_PICK_ISA(add_pooling_last)(pool_f32);
   TORCH_PICK_ISA(add_resample)(pool_f32, pool_f64);
   set_on_cpu(pool_f32), set_on_cpu(pool_f64), set_on_cpu(pool_i64);
   for (auto add : {TORCH_PICK_ISA(add_conv_gemm), TORCH_PICK_ISA(add_conv_weights), TORCH_PICK_ISA(add_conv_direct),

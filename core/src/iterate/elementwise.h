@@ -75,7 +75,7 @@ inline void fill_loops(LoopRow* to, const LoopRow* level, const LoopRow* complex
     to[i] = level[i];
     to[i].formula = uint16_t(first + i);
     for (DType t : {DType::Complex64, DType::Complex128})
-      if (complex_loops[i][t]) to[i].by_dtype[int(t)] = complex_loops[i][t];
+      if (complex_loops[i][t] && !to[i][t]) to[i].by_dtype[int(t)] = complex_loops[i][t];
   }
 }
 

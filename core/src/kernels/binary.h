@@ -33,6 +33,7 @@ struct logical_and_bytes : Binary<kBools> {
 };
 
 struct add : BinaryVec<kWords | kFloats | kComplexes> {
+  static constexpr bool kInParts = true;
   using OnBool = logical_or_bytes;
   template <class V>
   static TORCH_ANY V eval(V a, V b) {
@@ -53,12 +54,14 @@ struct add_scaled : BinaryVec<kWords | kFloats | kComplexes> {  // scalars: alph
   }
 };
 struct sub : BinaryVec<kWords | kFloats | kComplexes> {
+  static constexpr bool kInParts = true;
   template <class V>
   static TORCH_ANY V eval(V a, V b) {
     return V(a - b);
   }
 };
 struct mul : BinaryVec<kWords | kFloats | kComplexes> {
+  static constexpr bool kInParts = true;
   using OnBool = logical_and_bytes;
   template <class V>
   static TORCH_ANY V eval(V a, V b) {

@@ -1,5 +1,5 @@
-// Images whose channels lie last in memory stay so through the operators on planes. Their kernels want rows; a result
-// is put in order behind them, where a tensor among the arguments has that order:
+// Images whose channels lie last in memory stay so through the operators on planes. Of kernels that want rows a result
+// is put in order behind them, where a tensor among the arguments has that order and the result does not have it yet:
 //
 //   set_native<op::max_pool>(keeping_format<max_pool_kernel>);
 #pragma once

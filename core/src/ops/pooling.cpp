@@ -116,6 +116,12 @@ const pool::Kernels<T>& kernels_for(const Tensor& out) {
 
 // --- maxima ---
 
+// Images whose channels lie last, where maxima are found in that order.
+bool keeps_channels_last(const Tensor& image, const Windows& w, DType compute) {
+  return compute == DType::Float32 && pool::winners_fit_a_byte(w) && orders_channels_last(image, image.dim()) &&
+         !image.is_meta() && work<pool::Kernels<float>>.on(image)->max_forward_last;
+}
+
 std::tuple<Tensor, Tensor> max_pool_kernel(const Tensor& input, IntArrayRef kernel, IntArrayRef stride,
                                            IntArrayRef padding, IntArrayRef dilation, bool ceil_mode,
                                            bool keep_winners) {
@@ -124,11 +130,17 @@ std::tuple<Tensor, Tensor> max_pool_kernel(const Tensor& input, IntArrayRef kern
   const Windows w = windows_of(op, input, dims, kernel, stride, padding, dilation, ceil_mode);
   const DType compute = compute_type(op, input.dtype(), DType::Int64);
   const std::vector<int64_t> sizes = with_spatial(input, dims, w.out);
-  Tensor out = empty_tensor(sizes, input.is_meta() ? input.dtype() : compute, input.device()), winners;
+  const bool last = keeps_channels_last(input, w, compute);
+  Tensor out = empty_in_format(sizes, input.is_meta() ? input.dtype() : compute, input.device(), last), winners;
   if (keep_winners)
-    winners = empty_tensor(sizes, pool::winners_fit_a_byte(w) ? DType::UInt8 : DType::Int32, input.device());
+    winners = empty_in_format(sizes, pool::winners_fit_a_byte(w) ? DType::UInt8 : DType::Int32, input.device(), last);
   if (out.numel() == 0 || input.is_meta()) return {to_dtype(out, input.dtype()), winners};
-  const Tensor x = dense(input, compute);
+  const Tensor x = in_format(input, compute, last);
+  if (last) {
+    kernels_for<float>(out).max_forward_last(w, input.size(1), x.data<float>(), out.data<float>(),
+                                             winners ? winners.data<uint8_t>() : nullptr);
+    return {to_dtype(out, input.dtype()), winners};
+  }
   void* won = winners ? winners.data() : nullptr;
   if (compute == DType::Float32)
     kernels_for<float>(out).max_forward(w, x.data<float>(), out.data<float>(), won);
@@ -147,10 +159,15 @@ Tensor max_pool_backward_kernel(const Tensor& grad, const Tensor& winners, IntAr
   TORCH_CHECK(grad.sizes() == winners.sizes(), op, ": grad ", grad.sizes(), " and winners ", winners.sizes(),
               " must have one shape");
   const DType compute = compute_type(op, grad.dtype(), DType::Float64);
-  Tensor out =
-      empty_tensor(with_spatial(grad, kernel.size(), w.in), grad.is_meta() ? grad.dtype() : compute, grad.device());
+  const bool last = keeps_channels_last(grad, w, compute);
+  Tensor out = empty_in_format(with_spatial(grad, kernel.size(), w.in), grad.is_meta() ? grad.dtype() : compute,
+                               grad.device(), last);
   if (out.numel() == 0 || grad.is_meta()) return to_dtype(out, grad.dtype());
-  const Tensor g = dense(grad, compute), won = dense(winners, winners.dtype());
+  const Tensor g = in_format(grad, compute, last), won = in_format(winners, winners.dtype(), last);
+  if (last) {
+    kernels_for<float>(out).max_backward_last(w, grad.size(1), g.data<float>(), won.data<uint8_t>(), out.data<float>());
+    return to_dtype(out, grad.dtype());
+  }
   with_type(compute, [&](auto zero) {
     using T = decltype(zero);
     kernels_for<T>(out).max_backward(w, g.data<T>(), won.data(), out.data<T>());

@@ -256,6 +256,22 @@ def test_bools_are_added_with_a_factor_of_nothing():
     assert torch.add(a, b, alpha=True).tolist() == torch.add(a, b, alpha=2).tolist() == (a | b).tolist()
 
 
+def test_logarithms_of_the_gamma_function_and_their_slopes_are_those_of_doubles():
+    """Of a float, those of the same number in float64, which go to libm and to the plain series."""
+    x = torch.cat(
+        [
+            torch.logspace(-44, 38, 500),
+            torch.linspace(0.01, 12, 999),
+            1 + torch.linspace(-1e-5, 1e-5, 101),
+            2 + torch.linspace(-1e-5, 1e-5, 101),
+            torch.linspace(-20.3, -0.1, 333),
+            torch.tensor([0.0, -0.0, -1.0, -7.0, math.inf, -math.inf, math.nan]),
+        ]
+    )
+    for f in (torch.lgamma, torch.digamma):
+        torch.testing.assert_close(f(x).double(), f(x.double()).float().double(), rtol=3e-7, atol=0, equal_nan=True)
+
+
 def test_mvlgamma_of_integers_in_place_is_refused():
     x = torch.tensor([5, 6])
     with pytest.raises(RuntimeError, match="mvlgamma: result type torch.float32 can't be cast .* torch.int64"):

@@ -77,39 +77,59 @@ CASES = [  # input, spatial dims, arguments
     ((3, 10, 10), 2, {"kernel_size": 5, "stride": 1, "padding": 2}),
     ((2, 2, 5, 6, 7), 3, {"kernel_size": (2, 3, 2), "stride": (1, 2, 2), "padding": (0, 1, 1)}),
     ((1, 1, 20, 40), 2, {"kernel_size": (9, 36)}),
+    ((2, 37, 9, 11), 2, {"kernel_size": 3, "stride": 2, "padding": 1}),
+    ((2, 64, 5, 4), 2, {"kernel_size": 2, "stride": 1}),
+]
+
+
+def in_rows(x):
+    return torch.from_numpy(x)
+
+
+def channels_last(x):
+    return torch.from_numpy(x).contiguous(memory_format={4: torch.channels_last, 5: torch.channels_last_3d}[x.ndim])
+
+
+IN_BOTH_ORDERS = [
+    (*case, order) for case in CASES for order in (in_rows, channels_last) if len(case[0]) > 3 or order is in_rows
 ]
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int64"])
-@pytest.mark.parametrize("shape, dims, arguments", CASES)
-def test_max_pool_takes_the_first_largest_element_of_each_window(shape, dims, arguments, dtype):
+@pytest.mark.parametrize("shape, dims, arguments, order", IN_BOTH_ORDERS)
+def test_max_pool_takes_the_first_largest_element_of_each_window(shape, dims, arguments, order, dtype):
     x = RNG.integers(-9, 9, shape).astype(dtype)
     y, index = max_reference(x, dims, **arguments)
-    np.testing.assert_array_equal(MAX[dims](torch.from_numpy(x), **arguments).numpy(), y)
-    values, indices = INDICES[dims](torch.from_numpy(x), **arguments)
+    np.testing.assert_array_equal(MAX[dims](order(x), **arguments).numpy(), y)
+    values, indices = INDICES[dims](order(x), **arguments)
     np.testing.assert_array_equal(values.numpy(), y)
     np.testing.assert_array_equal(indices.numpy(), index)
 
 
 @pytest.mark.parametrize(
-    "shape, dims, arguments", [*CASES, ((1, 2, 9, 20), 2, {"kernel_size": 3, "dilation": 2, "padding": 1})]
+    "shape, dims, arguments, order",
+    [
+        *IN_BOTH_ORDERS,
+        ((1, 2, 9, 20), 2, {"kernel_size": 3, "dilation": 2, "padding": 1}, in_rows),
+        ((1, 70, 9, 20), 2, {"kernel_size": 3, "dilation": 2, "padding": 1}, channels_last),
+    ],
 )
-def test_dilated_windows_and_gradients_of_maxima_go_to_the_winners(shape, dims, arguments):
+def test_dilated_windows_and_gradients_of_maxima_go_to_the_winners(shape, dims, arguments, order):
     x = noise(*shape)
     y, index = max_reference(x, dims, **arguments)
     kernel = per_dim(arguments["kernel_size"], dims)
     geometry = [kernel, per_dim(arguments.get("stride", kernel), dims)]
     geometry += [per_dim(arguments.get(k, d), dims) for k, d in (("padding", 0), ("dilation", 1))]
-    values, winners = op("max_pool")(torch.from_numpy(x), *geometry, arguments.get("ceil_mode", False), True)
+    values, winners = op("max_pool")(order(x), *geometry, arguments.get("ceil_mode", False), True)
     np.testing.assert_array_equal(values.numpy(), y)
     g = noise(*y.shape)
     want = np.zeros((*x.shape[:-dims], int(np.prod(x.shape[-dims:]))))
     flat_index, flat_g = index.reshape(*x.shape[:-dims], -1), g.reshape(*x.shape[:-dims], -1)
     for plane in np.ndindex(*x.shape[:-dims]):
         np.add.at(want[plane], flat_index[plane], flat_g[plane])
-    got = op("max_pool_backward")(torch.from_numpy(g), winners, x.shape[-dims:], *geometry)
+    got = op("max_pool_backward")(order(g), winners, x.shape[-dims:], *geometry)
     np.testing.assert_allclose(got.numpy(), want.reshape(x.shape), rtol=1e-5, atol=1e-6)
-    gathered = op("max_pool_gather")(torch.from_numpy(x), winners, *geometry)
+    gathered = op("max_pool_gather")(order(x), winners, *geometry)
     np.testing.assert_array_equal(gathered.numpy(), y)
     doubles = op("max_pool_backward")(torch.from_numpy(g.astype("float64")), winners, x.shape[-dims:], *geometry)
     np.testing.assert_allclose(doubles.numpy(), want.reshape(x.shape), rtol=1e-12, atol=1e-12)
@@ -173,6 +193,9 @@ def test_nan_and_infinite_elements():
     x = np.array([[[1.0, np.nan], [2.0, np.nan]]], "float32")
     values, indices = torch.max_pool2d_with_indices(torch.from_numpy(x), 2)
     assert np.isnan(values.numpy()).all() and indices.numpy().item() == 3
+    last = channels_last(np.repeat(x[None], 5, 1))
+    values, indices = torch.max_pool2d_with_indices(last, 2)
+    assert np.isnan(values.numpy()).all() and (indices.numpy() == 3).all()
     x = np.full((1, 2, 2), -np.inf, "float32")
     values, indices = torch.max_pool2d_with_indices(torch.from_numpy(x), 2)
     assert values.numpy().item() == -np.inf and indices.numpy().item() == 0
