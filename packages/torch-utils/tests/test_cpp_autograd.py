@@ -7,8 +7,7 @@ import pytest
 import torch
 
 pytest.importorskip("pybind11")
-if not hasattr(torch.Tensor, "backward"):
-    pytest.skip("torch-autograd is not installed", allow_module_level=True)
+pytest.importorskip("torch.autograd", exc_type=ImportError)
 from torch.utils import cpp_extension
 from torch.utils.cpp_extension import load_inline
 
