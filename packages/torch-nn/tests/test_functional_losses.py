@@ -348,3 +348,17 @@ def test_kl_div_names_both_shapes():
 def test_cross_entropy_says_how_to_mend_its_target(target, text):
     with pytest.raises(RuntimeError, match=text):
         F.cross_entropy(torch.ones(2, 3), target)
+
+
+@pytest.mark.parametrize("loss", [F.mse_loss, F.l1_loss, F.smooth_l1_loss, F.huber_loss])
+@pytest.mark.filterwarnings("ignore:.*target size")
+def test_losses_name_shapes_that_do_not_fit(loss):
+    with pytest.raises(
+        RuntimeError, match=rf"{loss.__name__}: target has shape \(3,\) and input \(2, 4\); they must be equal"
+    ):
+        loss(torch.ones(2, 4), torch.ones(3))
+
+
+def test_a_misspelt_function_is_told_with_the_one_that_was_meant():
+    with pytest.raises(AttributeError, match="no attribute 'sofmax'. Did you mean: 'softmax'?"):
+        F.sofmax

@@ -115,7 +115,11 @@ else:
             value = importlib.import_module(module)
             value = value if inside is None else getattr(value, inside)
         else:
-            raise AttributeError(f"module 'torch.nn.functional' has no attribute {name!r}")
+            from ..modules.module import _did_you_mean
+
+            raise AttributeError(
+                f"module 'torch.nn.functional' has no attribute {name!r}{_did_you_mean(name, __dir__())}"
+            )
         globals()[name] = value
         return value
 

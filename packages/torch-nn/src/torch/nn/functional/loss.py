@@ -197,7 +197,12 @@ def _paired(name, input, target):
         "This will likely lead to incorrect results due to broadcasting. Please ensure they have the same size.",
         stacklevel=3,
     )
-    return torch.broadcast_tensors(input, target)
+    try:
+        return torch.broadcast_tensors(input, target)
+    except RuntimeError:
+        raise RuntimeError(
+            f"{name}: target has shape {tuple(target.shape)} and input {tuple(input.shape)}; they must be equal"
+        ) from None
 
 
 def _weighted(loss, weight, reduction):
