@@ -279,6 +279,12 @@ std::optional<int> fusible_formula(std::string_view name, Loop loop, DType type,
   return {};
 }
 
+bool is_cheap(int formula) noexcept {
+  for (int dear : {kDivide, kSqrt, kRsqrt, kReciprocal})
+    if (formula == dear) return false;
+  return true;
+}
+
 std::unique_ptr<FusedLoop> FusedLoop::make(const std::vector<FusedStep>& steps, const std::vector<bool>& keeps,
                                            const std::vector<bool>& is_everywhere, DType type) {
   if (!__builtin_cpu_supports("avx")) return nullptr;
@@ -310,6 +316,7 @@ FusedLoop::~FusedLoop() {
 #else
 
 std::optional<int> fusible_formula(std::string_view, Loop, DType, int, const char*) { return {}; }
+bool is_cheap(int) noexcept { return false; }
 std::unique_ptr<FusedLoop> FusedLoop::make(const std::vector<FusedStep>&, const std::vector<bool>&,
                                            const std::vector<bool>&, DType) {
   return nullptr;

@@ -29,6 +29,9 @@ struct FusedStep {
 // The formula of a loop that an operator of this name ran, by itself, over `inputs` operands and an output of one type.
 std::optional<int> fusible_formula(std::string_view name, Loop loop, DType type, int inputs, const char* scalars);
 
+// Whether computing it costs no more than reading and writing a number in the first cache.
+bool is_cheap(int formula) noexcept;
+
 // Pages that hold one loop. Its operands are `registers`, in that order.
 class FusedLoop {
  public:

@@ -25,6 +25,11 @@ class Grouping {
   std::optional<Observed> look_at(int call);
   bool takes(const Item& item, int call) const;
   size_t operands(const std::vector<int>& calls) const;
+  void repeat_cheap_calls();
+  bool is_worth_repeating(int call) const;
+  static bool has(const Item& item, int call);
+  // Whether somebody reads a value of this call who does not compute it for himself.
+  bool is_read_elsewhere(int call, int value) const;
   RegionPlan::Step make(const Item& item);
   struct Rows {
     int64_t columns = 0;

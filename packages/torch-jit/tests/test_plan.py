@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import random
 import threading
 from pathlib import Path
 
@@ -450,6 +451,74 @@ def test_parts_of_one_row_that_only_groups_read_are_no_calls():
     x, w = torch.randn(3, 5), torch.randn(5, 12)  # of three rows the parts have holes between them
     plan = check(lambda x, w: torch.mm(x, w).chunk(3, 1)[0] * 2 + 1, x, w)
     assert "call   chunk" in plan.describe()
+
+
+def test_what_is_cheap_is_computed_again_by_the_groups_that_read_it():
+    def names(plan):  # of the calls of each group, also within blocks of rows
+        lines = [line.partition("  group  ")[2] for line in plan.describe().splitlines()]
+        return [line.split("  ")[0].split() for line in lines if line]
+
+    def norm(x, w, b):
+        d = x - x.mean(-1, keepdim=True)
+        return d / torch.sqrt((d * d).mean(-1, keepdim=True) + 1e-5) * w + b
+
+    x, w, b = torch.randn(128, 300), torch.randn(300), torch.randn(300)
+    lines = names(check(norm, x, w, b))
+    assert lines[0] == ["sub", "mul"] and lines[-1] == ["sub", "true_divide", "mul", "add"]
+    lines = names(check(norm, x[:, :200].clone(), w[:200], b[:200]))  # short rows: it is read
+    assert lines[0] == ["sub", "mul"] and lines[-1] == ["true_divide", "mul", "add"]
+
+    def dear(x):  # exp takes longer than reading what it gave
+        e = torch.exp(x)
+        return (e + 1) * (e * 2).sum(-1, keepdim=True) * e
+
+    assert [line for line in names(check(dear, x)) if "exp" in line] == [["exp", "add", "mul"]]
+
+    def given(x):
+        d = x - x.mean(-1, keepdim=True)
+        return d, (d * d).mean(-1, keepdim=True) * d + 1
+
+    assert [line for line in names(check(given, x)) if "sub" in line] == [["sub", "mul"]]
+
+    def moved(x):  # nothing is left of the group that it stood in
+        d = x - x.mean(-1, keepdim=True)
+        return d * x.amax(-1, keepdim=True) + 1
+
+    assert ["sub", "mul", "add"] in names(check(moved, x))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_programs_of_big_tensors_at_random_have_the_bits_of_eager(seed):
+    generator = random.Random(seed)
+    steps, kinds = [], ["wide", "wide", "row", "number"]
+    for _ in range(generator.randint(4, 14)):
+        kind = generator.choice(["two", "two", "two", "one", "reduce"])
+        a, b = generator.randrange(len(kinds)), generator.randrange(len(kinds))
+        if kind == "reduce":
+            a = generator.choice([i for i, k in enumerate(kinds) if k == "wide"])
+            steps.append((generator.choice(["sum", "mean", "amax"]), a, None))
+            kinds.append("number")
+        elif kind == "one":
+            steps.append((generator.choice(["relu", "neg", "exp", "abs", "square", "tanh"]), a, None))
+            kinds.append(kinds[a])
+        else:
+            steps.append((generator.choice(["add", "sub", "mul", "maximum", "true_divide"]), a, b))
+            kinds.append(kinds[a] if kinds[a] == kinds[b] else "wide")
+    outputs = generator.sample(range(4, len(kinds)), min(2, len(steps)))
+
+    def f(x, y, w, m):
+        values = [x, y, w, m]
+        for name, a, b in steps:
+            if b is not None:
+                values.append(getattr(torch, name)(values[a], values[b]))
+            elif name in ("sum", "mean", "amax"):
+                values.append(getattr(torch, name)(values[a], -1, keepdim=True))
+            else:
+                values.append(getattr(torch, name)(values[a]))
+        return tuple(values[i] for i in outputs)
+
+    torch.manual_seed(seed)
+    check(f, torch.randn(128, 300), torch.randn(128, 300), torch.randn(300), torch.randn(128, 1))
 
 
 def cell(x, h, c, w, u, bias):
