@@ -70,9 +70,10 @@ Geometry::Geometry(const Tensor& input, const Tensor& weight, const Tensor& bias
   TORCH_CHECK(outer > 0 && inner <= kLargest / groups, op, ": weight ", weight.sizes(), " has no ",
               transposed ? "input" : "output", " channels, or too many of them");
   const int64_t expected = transposed ? outer : inner * groups;
+  const bool channels_are_last = batched && input.size(-1) == expected;
   TORCH_CHECK(in_channels == expected, op, ": weight ", weight.sizes(), " expects ", expected, " input channels",
               groups > 1 ? " with groups=" + std::to_string(groups) : std::string(), ", input ", input.sizes(), " has ",
-              in_channels);
+              in_channels, channels_are_last ? "; channels are dim 1: input.movedim(-1, 1) puts them there" : "");
   out_channels = transposed ? inner * groups : outer;
   TORCH_CHECK(!bias || (bias.dim() == 1 && bias.size(0) == out_channels), op, ": weight ", weight.sizes(),
               " needs a bias of shape (", out_channels, ",), got ", bias.sizes());

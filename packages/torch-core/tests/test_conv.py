@@ -262,6 +262,7 @@ X, W = noise(1, 4, 8, 8), noise(8, 4, 3, 3)
             {},
             r"conv2d: weight \(8, 3, 3, 3\) expects 3 input channels, input \(1, 4, 8, 8\) has 4",
         ),
+        ("conv2d", noise(1, 8, 8, 4), W, {}, r"has 8; channels are dim 1: input.movedim\(-1, 1\) puts them there"),
         ("conv2d", X, W, {"bias": X[0, 0, 0, :3]}, r"needs a bias of shape \(8,\), got \(3,\)"),
         ("conv2d", X.astype("float64"), W, {}, r"conv2d: input is float64 but weight is float32"),
         ("conv2d", X[0, 0], W, {}, r"expected input of 4 dims, or 3 without batch, got \(8, 8\)"),
