@@ -45,8 +45,8 @@ struct Kernels {
   void (*max_forward)(const Windows&, const T* x, T* y, void* winners);
   void (*max_backward)(const Windows&, const T* dy, const void* winners, T* dx);
   // The same of [image][position][channel] with winners of one byte; null: there is none.
-  void (*max_forward_last)(const Windows&, int64_t channels, const T* x, T* y, uint8_t* winners);
-  void (*max_backward_last)(const Windows&, int64_t channels, const T* dy, const uint8_t* winners, T* dx);
+  void (*max_forward_last)(const Windows&, int64_t channels, const T* x, T* y, uint8_t* winners) = nullptr;
+  void (*max_backward_last)(const Windows&, int64_t channels, const T* dy, const uint8_t* winners, T* dx) = nullptr;
   void (*max_gather)(const Windows&, const T* x, const void* winners, T* y);   // y[window] = x[winner]
   void (*max_indices)(const Windows&, const void* winners, int64_t* indices);  // within the plane
   void (*average_forward)(const Windows&, Divisor, const T* x, T* y);
