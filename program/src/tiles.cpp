@@ -248,6 +248,9 @@ class Tiles::Builder {
       char* out = t.constants_.get() + int64_t(i) * kTileBytes;
       for (int64_t k = 0; k < t.tile_; ++k) std::memcpy(out + k * item_size(type), number, size_t(item_size(type)));
     }
+    t.is_one_fused_ =
+        t.steps_.size() == 1 && t.fused_.size() == 1 &&
+        std::all_of(t.steps_[0].at, t.steps_[0].at + t.steps_[0].operands, [&](int r) { return r < first_temporary_; });
     int64_t cost = 0;
     for (const TileCall& c : calls_) cost += c.heavy ? 4 : 1;
     t.kernel_.loop = run;
@@ -284,8 +287,20 @@ void Tiles::run_rows(TensorImpl* const* operands) const {
   });
 }
 
+void Tiles::run_fused(char* const* data, int64_t n) const {
+  const Step& s = steps_[0];
+  const int operands = kernel_.outputs + kernel_.inputs;
+  char* operand[kMaxOperands];
+  for (int k = 0; k < s.operands; ++k) {
+    const int r = s.at[k];
+    operand[k] = r < operands ? data[r] : constants_.get() + (r - operands) * kTileBytes;
+  }
+  s.loop(operand, n, nullptr);
+}
+
 void Tiles::run(char* const* data, int64_t n, const void* self) {
   const Tiles& t = *static_cast<const Tiles*>(self);
+  if (t.is_one_fused_) return t.run_fused(data, n);
   const int operands = t.kernel_.outputs + t.kernel_.inputs;
   char* memory = static_cast<char*>(__builtin_alloca_with_align(size_t(t.temporaries_) * kTileBytes + 64, 512));
   char* at[kMaxRegisters];
