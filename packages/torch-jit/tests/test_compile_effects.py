@@ -663,3 +663,23 @@ def test_a_cache_of_fixed_size_is_written_to_where_an_operator_may_be_missing():
 
     with pytest.raises(torch._dynamo.exc.Unsupported, match="errors are caught around"):
         torch.compile(catches_all, fullgraph=True)(torch.ones(1))
+
+
+def test_what_is_set_and_put_back_leaves_a_program_free_for_other_sizes():
+    class Flag:
+        on = False
+
+    flag = Flag()
+    flag.on = False
+
+    def f(x):
+        flag.on = True
+        try:
+            return x * 2
+        finally:
+            flag.on = False
+
+    compiled = torch.compile(f, fullgraph=True)
+    for n in range(2, 14):  # more sizes than a function may have programs
+        assert torch.equal(compiled(torch.ones(n)), torch.full((n,), 2.0)) and flag.on is False
+    assert len(compiled._compiled.programs) <= 3

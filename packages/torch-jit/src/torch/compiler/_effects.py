@@ -215,6 +215,9 @@ class Effects:
         now = self._attribute(value, name)
         if change.seen and _is(now, before):
             return
+        if is_plain(before) and _is(now, before):  # put back, as long as it is found so
+            self.outside_value(before, ("attr", self.known[id(value)][1], name))
+            return
         if now is before is _NOTHING:
             self.guards.check("noattr", self.known[id(value)][1], name)
             return
