@@ -26,7 +26,7 @@ class Fiber {
   char* memory_ = nullptr;
   size_t size_ = 0;
   void* top_ = nullptr;
-  void* fake_ = nullptr;  // AddressSanitizer's own stack
+  [[maybe_unused]] void* fake_ = nullptr;  // AddressSanitizer's own stack
   bool owned_ = false;
 };
 

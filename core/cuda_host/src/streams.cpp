@@ -160,7 +160,7 @@ extern "C" {
 cudaError_t cudaStreamCreateWithPriority(cudaStream_t* s, unsigned, int) {
   const std::lock_guard lock(mutex);
   if (cudaError_t e = usable()) return outcome(e);
-  auto made = std::make_unique<CUstream_st>(std::make_shared<Queue>(Queue{current_device(), {}, 0, 0}));
+  std::unique_ptr<CUstream_st> made(new CUstream_st{std::make_shared<Queue>(Queue{current_device(), {}, 0, 0})});
   *s = made.get();
   streams[*s] = std::move(made);
   return outcome();

@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <source_location>
 #include <string>
 
 #define __global__
@@ -41,7 +40,21 @@ struct alignas(16) uint4 {
 
 namespace cuda_host {
 
-using Line = std::source_location;
+// Where a call stands, as std::source_location tells, which clang has only from version 16.
+class Line {
+ public:
+  static constexpr Line current(const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+    Line here;
+    here.file_ = file, here.line_ = line;
+    return here;
+  }
+  constexpr const char* file_name() const { return file_; }
+  constexpr unsigned line() const { return line_; }
+
+ private:
+  const char* file_ = "";
+  unsigned line_ = 0;
+};
 
 // Who runs. One thread of the process runs kernels at a time, so this needs no copy per thread.
 struct Place {
