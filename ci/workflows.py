@@ -108,6 +108,14 @@ jobs:
         with: {python-version: "3.12"}
       - run: sudo apt-get update && sudo apt-get install -y clang && pip install "tox>=4.20" && tox run -e clang
 
+  cuda-code:
+    runs-on: ubuntu-24.04
+    steps:
+      - uses: actions/checkout@v4
+      - uses: actions/setup-python@v5
+        with: {python-version: "3.12"}
+      - run: pip install "tox>=4.20" && tox run -e cuda-code
+
   site:
     runs-on: ubuntu-24.04
     steps:
