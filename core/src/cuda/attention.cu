@@ -244,7 +244,7 @@ struct Keeps {
   const AttentionCall& c;
   RandomStream stream;
   TORCH_VEC_INLINE T operator()(const Head& h, Place p) const {
-    if constexpr (!kDrops) return 1;
+    if (!kDrops || !c.dropout.on) return 1;
     const uint64_t at = uint64_t(h.first + p.query) * uint64_t(c.keys) + uint64_t(p.key);
     return word_of(stream, at) < c.dropout.threshold ? T(c.dropout.scale) : T(0);
   }
@@ -317,8 +317,8 @@ __global__ __launch_bounds__(kWarps<E> * 32) void forward(AttentionCall c) {
            *const factors = v + 2 * kKeys * kPitchV;
   AsyncCopies copies;
   const int mine = int(threadIdx.x) / 32 * 16;
-  const Keeps<kDrops, T> keeps{c, kDrops ? begin_of(c.dropout.drawing) : RandomStream()};
-  if (kDrops && blockIdx.x == 0 && threadIdx.x == 0) *c.dropout.stream = keeps.stream;
+  const Keeps<kDrops, T> keeps{c, kDrops && c.dropout.on ? begin_of(c.dropout.drawing) : RandomStream()};
+  if (kDrops && c.dropout.on && blockIdx.x == 0 && threadIdx.x == 0) *c.dropout.stream = keeps.stream;
   const int slices = int(c.depth + kWide - 1) / kWide;
   const int64_t tiles = tiles_of(c, c.queries, kRows<E>, slices);
   for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -412,7 +412,7 @@ __global__ __launch_bounds__(kWarps<E> * 32) void backward_of_rows(AttentionCall
            *const factors = v + 2 * kSide;
   AsyncCopies copies;
   const int mine = int(threadIdx.x) / 32 * 16;
-  const Keeps<kDrops, T> keeps{c, kDrops ? *c.dropout.stream : RandomStream()};
+  const Keeps<kDrops, T> keeps{c, kDrops && c.dropout.on ? *c.dropout.stream : RandomStream()};
   const int slices = int(c.width + kWide - 1) / kWide;
   const int64_t tiles = tiles_of(c, c.queries, kRows<E>, slices);
   for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -480,7 +480,7 @@ __global__ __launch_bounds__(kWarps<E> * 32) void backward_of_columns(AttentionC
   T *const logs = reinterpret_cast<T*>(factors + kRows<E> * kAcross<E>), *const sums = logs + 2 * kQueries;
   AsyncCopies copies;
   const int mine = int(threadIdx.x) / 32 * 16;
-  const Keeps<kDrops, T> keeps{c, kDrops ? *c.dropout.stream : RandomStream()};
+  const Keeps<kDrops, T> keeps{c, kDrops && c.dropout.on ? *c.dropout.stream : RandomStream()};
   const int slices = int((c.width > c.depth ? c.width : c.depth) + kWide - 1) / kWide;
   const int64_t tiles = tiles_of(c, c.keys, kRows<E>, slices);
   for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -577,12 +577,21 @@ struct KeptWord {
   TORCH_VEC_INLINE void operator()(int64_t i) const { out[i] = word_of(*stream, uint64_t(i)) < threshold; }
 };
 
+// f(whether weights are dropped, as a constant). Kernels of doubles ask as they run.
+template <class E, class F>
+void with_drops(const AttentionCall& c, F f) {
+  if constexpr (sizeof(E) == 8)
+    f(std::true_type());
+  else
+    c.dropout.on ? f(std::true_type()) : f(std::false_type());
+}
 // f(E(), width of the head).
 template <class F>
 void visit(const AttentionCall& c, F f) {
   const int64_t widest = std::max(c.width, c.depth);
   const auto as = [&](auto zero) {
-    if (widest <= 32) return f(zero, std::integral_constant<int, 32>());
+    if constexpr (sizeof(zero) != 8)  // of doubles there are fewer kernels, which take the longest to compile
+      if (widest <= 32) return f(zero, std::integral_constant<int, 32>());
     if (widest <= 64) return f(zero, std::integral_constant<int, 64>());
     if (widest <= 128) return f(zero, std::integral_constant<int, 128>());
     f(zero, std::integral_constant<int, 256>());
@@ -612,7 +621,7 @@ void attend(const AttentionCall& c) {
   visit(c, [&](auto zero, auto head) {
     using E = decltype(zero);
     constexpr int kHead = decltype(head)::value;
-    c.dropout.on ? run_forward<E, kHead, true>(c, stream) : run_forward<E, kHead, false>(c, stream);
+    with_drops<E>(c, [&](auto drops) { run_forward<E, kHead, decltype(drops)::value>(c, stream); });
   });
 }
 void attention_kept(const RandomStream* stream, uint64_t threshold, int64_t n, uint8_t* out) {
@@ -625,7 +634,7 @@ void attend_backward(const AttentionCall& c) {
   visit(c, [&](auto zero, auto head) {
     using E = decltype(zero);
     constexpr int kHead = decltype(head)::value;
-    c.dropout.on ? run_backward<E, kHead, true>(c, stream) : run_backward<E, kHead, false>(c, stream);
+    with_drops<E>(c, [&](auto drops) { run_backward<E, kHead, decltype(drops)::value>(c, stream); });
   });
 }
 
