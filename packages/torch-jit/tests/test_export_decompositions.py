@@ -1,4 +1,4 @@
-"""``ExportedProgram.run_decompositions`` with a table of one's own."""
+"""``ExportedProgram.run_decompositions``: core ATen, and tables of one's own."""
 
 import pytest
 import torch
@@ -31,7 +31,7 @@ def table():
     found[aten.silu] = lambda x: x * torch.sigmoid(x)
     found[aten.layer_norm.default] = layer_norm
     found[aten.max.dim] = lambda x, dim, keepdim=False: (x.amax(dim, keepdim), x.argmax(dim, keepdim))
-    assert found.pop(aten.conv2d.default) is None
+    assert found.pop(aten.relu.default) is None
     return found
 
 
@@ -63,3 +63,89 @@ def test_what_cannot_be_replaced_is_named():
     program = export(nn.SiLU(), (torch.ones(3),))
     with pytest.raises(NotImplementedError, match="aten.silu.default has a tensor of its own"):
         program.run_decompositions({aten.silu.default: lambda x: x * torch.tensor([1.0, 2, 3])})
+
+
+# --- core ATen ---
+
+
+class Vision(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv, self.up = nn.Conv2d(3, 4, 3, padding="same"), nn.ConvTranspose2d(4, 4, 2, stride=2)
+        self.norm, self.groups = nn.BatchNorm2d(4), nn.GroupNorm(2, 4)
+        self.norm.running_mean.normal_(), self.norm.running_var.uniform_(0.5, 2)
+
+    def forward(self, x):
+        x = self.groups(self.up(self.norm(self.conv(x)).square()))
+        x = nn.functional.max_pool2d(nn.functional.dropout(nn.functional.relu6(x), training=self.training), 2)
+        flat = nn.functional.adaptive_avg_pool2d(x, 1).flatten(1)
+        return flat, nn.functional.adaptive_avg_pool2d(x, (2, 3)), nn.functional.pad(flat, (1, 2)), x.reshape_as(x)
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.wide, self.norm = nn.Linear(4, 12), nn.LayerNorm(4)
+
+    def forward(self, x):
+        q, k, v = (part.unflatten(-1, (2, 2)).transpose(1, 2) for part in self.wide(self.norm(x)).chunk(3, -1))
+        together = nn.functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+        return together.log_softmax(-1), q @ k.mT, q.movedim(0, -1).contiguous(), together.expand_as(x).narrow(1, 1, 2)
+
+
+class Layers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.lstm, self.gru = nn.LSTM(4, 3, 2, batch_first=True), nn.GRU(3, 2, bidirectional=True)
+
+    def forward(self, x):
+        out, (h, c) = self.lstm(x)
+        return self.gru(out)[0], h, c
+
+
+#: of the operators that stay, by PyTorch's names
+CORE = """_adaptive_avg_pool2d.default _log_softmax.default _native_batch_norm_legit_no_training.default _softmax.default add.Tensor
+addmm.default bmm.default clone.default constant_pad_nd.default convolution.default expand.default gru.input hardtanh.default lstm.input
+max_pool2d_with_indices.default mean.dim mm.default mul.Tensor native_group_norm.default native_layer_norm.default permute.default
+pow.Tensor_Scalar scaled_dot_product_attention.default slice.Tensor split_with_sizes.default sym_size.int view.default zeros.default"""
+
+
+@pytest.mark.parametrize("moves", [False, True])
+@pytest.mark.parametrize(("kind", "shape"), [(Vision, (3, 3, 6, 6)), (Attention, (3, 5, 4)), (Layers, (3, 5, 4))])
+def test_a_program_becomes_core_operators_that_compute_the_same(kind, shape, moves):
+    net = kind().eval()
+    program = export(net, (torch.randn(shape),), dynamic_shapes=({0: Dim("n", min=2)},) if moves else None)
+    made = program.run_decompositions()
+    made.validate()
+    targets = {str(n.target).removeprefix("aten.") for n in made.graph.nodes if n.op == "call_function"}
+    if not moves:
+        assert targets <= {*CORE.split(), "<built-in function getitem>"}
+    x = torch.randn(2, *shape[1:]) if moves else torch.randn(shape)
+    for run in (made.module(), again(made).module()):
+        torch.testing.assert_close(run(x), net(x))
+    for node in made.graph.nodes:
+        if isinstance(node.meta.get("val"), torch.Tensor):
+            assert node.meta["tensor_meta"].shape == node.meta["val"].shape
+
+
+def test_a_norm_that_trains_stays():
+    program = export(nn.Sequential(nn.Conv1d(2, 2, 3), nn.BatchNorm1d(2), nn.Dropout()), (torch.randn(2, 2, 5),))
+    targets = [str(n.target) for n in program.run_decompositions().graph.nodes if n.op == "call_function"]
+    assert "aten.convolution.default" in targets and "aten.batch_norm.default" in targets
+    assert "aten.dropout.default" in targets
+
+
+def test_operators_taken_out_of_the_table_stay():
+    kept = default_decompositions()
+    del kept[aten.linear.default]
+    assert kept.pop(aten.relu.default) is None and aten.linear.default not in kept.copy()
+    with pytest.raises(KeyError):
+        del kept[aten.linear.default]
+    program = export(nn.Sequential(nn.Linear(2, 2), nn.Softmax(-1)), (torch.ones(1, 2),)).run_decompositions(kept)
+    targets = [str(n.target) for n in program.graph.nodes if n.op == "call_function"]
+    assert targets == ["aten.linear.default", "aten._softmax.default"]
+    x = torch.randn(2, 3)
+    assert torch.equal(default_decompositions()[aten.t.default](x), x.t())

@@ -244,7 +244,7 @@ _OF_PROGRAMS = {
 # The module of torch.jit that answers for others.
 _FROM_PROGRAMS = {
     "CompilationUnit": "torch.jit", "FileCheck": "torch.jit._filecheck", "FunctionSchema": "torch.jit._schema",
-    "Argument": "torch.jit._schema", "ScriptFunction": "torch.jit", "ScriptModule": "torch.jit", "ScriptList": "torch.jit._native", "ScriptDict": "torch.jit._native", "parse_schema": "torch.jit._schema",
+    "Argument": "torch.jit._schema", "ScriptFunction": "torch.jit", "ScriptModule": "torch.jit", "ScriptList": "torch.jit._native", "ScriptObject": "torch.jit._ir:Object", "ScriptDict": "torch.jit._native", "parse_schema": "torch.jit._schema",
     "_create_function_from_graph": "torch.jit._passes", "_propagate_shapes": "torch.jit._passes",
     "Future": "torch.jit", "JITException": "torch.jit:Error", "fork": "torch.jit", "wait": "torch.jit",
     "_get_graph_executor_optimize": "torch.jit._passes",

@@ -72,7 +72,7 @@ LAZY = {
     ),
     **dict.fromkeys(
         (
-            "_native_batch_norm_legit", "native_batch_norm", "native_group_norm", "segment_reduce", "_segment_reduce", "_softmax_backward_data",
+            "_native_batch_norm_legit", "_native_batch_norm_legit_no_training", "native_batch_norm", "native_group_norm", "segment_reduce", "_segment_reduce", "_softmax_backward_data",
             "_unsafe_masked_index", "_unsafe_masked_index_put_accumulate", "native_norm",
         ),
         "_operators.native",
@@ -128,7 +128,7 @@ LAZY = {
             "AnyType", "Argument", "Block", "BoolType", "ClassType", "CompilationUnit", "ComplexType", "DeviceObjType", "DictType",
             "DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "EnumType", "FileCheck", "FloatType",
             "FunctionSchema", "FutureType", "Graph", "IntType", "JITException", "ListType", "Node", "NoneType", "NumberType",
-            "OptionalType", "PyObjectType", "ScriptDict", "ScriptFunction", "ScriptList", "StringType", "TensorType", "TupleType", "Type",
+            "OptionalType", "PyObjectType", "ScriptDict", "ScriptFunction", "ScriptList", "ScriptObject", "StringType", "TensorType", "TupleType", "Type",
             "UnionType", "Use", "Value", "fork", "parse_ir", "parse_schema", "parse_type", "wait",
         ),
         "_C",

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import torch
 
 from . import _C
-from ._names import LAZY
+from ._names import FUNCTIONAL, LAZY, RECURRENT
 from ._overloads import AtenOverload, OpOverloadPacket
 
 TYPE_CHECKING = False
@@ -73,14 +73,14 @@ class Library:
     @staticmethod
     def _composed(name):
         """A function of torch, a method of tensors or a function of torch.nn.functional that is no operator of its own."""
-        if name in LAZY or name.startswith("_foreach_"):
+        if name in LAZY or name in RECURRENT or name.startswith("_foreach_"):
             return getattr(torch, name, None)
         if name in ABSENT:
             return lambda *args, **kwargs: _refuse(name)
         if not name.startswith("__") and callable(method := getattr(_C.Tensor, name, None)):
             return method
-        if name == "scaled_dot_product_attention":
-            return torch.nn.functional.scaled_dot_product_attention
+        if name in FUNCTIONAL or name == "scaled_dot_product_attention":
+            return getattr(torch.nn.functional, name)
         return None
 
 
@@ -208,18 +208,28 @@ def _upsample(mode, input, output_size, align_corners, factors=()):
 
 #: what stands below the functions that users know
 BELOW = SimpleNamespace(
-    upsample_bicubic2d=lambda input, output_size, align_corners, *factors: _upsample(
-        "bicubic", input, output_size, align_corners, *factors[:1]
-    ),
-    upsample_bilinear2d=lambda input, output_size, align_corners, *factors: _upsample(
-        "bilinear", input, output_size, align_corners, *factors[:1]
-    ),
-    upsample_nearest2d=lambda input, output_size, *factors: _upsample(
-        "nearest", input, output_size, None, *factors[:1]
-    ),
+    **{
+        name: lambda input, output_size, align_corners, *factors, _mode=mode: _upsample(
+            _mode, input, output_size, align_corners, *factors[:1]
+        )
+        for name, mode in (
+            ("upsample_linear1d", "linear"),
+            ("upsample_bilinear2d", "bilinear"),
+            ("upsample_bicubic2d", "bicubic"),
+            ("upsample_trilinear3d", "trilinear"),
+        )
+    },
+    **{
+        f"upsample_nearest{dims}d": lambda input, output_size, *factors: _upsample(
+            "nearest", input, output_size, None, *factors[:1]
+        )
+        for dims in (1, 2, 3)
+    },
     convolution_backward=_convolution_backward,
     grid_sampler_2d_backward=_grid_sampler_backward,
     grid_sampler_3d_backward=_grid_sampler_backward,
+    _adaptive_avg_pool2d=lambda self, output_size: torch.nn.functional.adaptive_avg_pool2d(self, output_size),
+    _adaptive_avg_pool3d=lambda self, output_size: torch.nn.functional.adaptive_avg_pool3d(self, output_size),
     _assert_async=_assert_true,
     _assert_scalar=_assert_true,
     _assert_tensor_metadata=_assert_tensor_metadata,
@@ -234,6 +244,18 @@ BELOW = SimpleNamespace(
     _log_softmax=lambda self, dim, half_to_float: torch.log_softmax(self, dim, _C.float32 if half_to_float else None),
     _softmax=lambda self, dim, half_to_float: torch.softmax(self, dim, _C.float32 if half_to_float else None),
     _unsafe_view=lambda self, size: self.reshape(size),
+    log_sigmoid_forward=lambda self: (torch.nn.functional.logsigmoid(self), self.new_empty(0)),
+    col2im=lambda self, output_size, kernel_size, dilation, padding, stride: torch.nn.functional.fold(
+        self, output_size, kernel_size, dilation, padding, stride
+    ),
+    im2col=lambda self, kernel_size, dilation, padding, stride: torch.nn.functional.unfold(
+        self, kernel_size, dilation, padding, stride
+    ),
+    **{
+        f"{kind}_pad{dims}d": lambda self, padding, _mode=mode: torch.nn.functional.pad(self, padding, _mode)
+        for kind, mode in (("reflection", "reflect"), ("replication", "replicate"))
+        for dims in (1, 2, 3)
+    },
     lift_fresh=lambda self: self,
     lift_fresh_copy=lambda self: self.clone(),
     sym_constrain_range=lambda size, *, min=None, max=None: torch.sym_constrain_range(size, min=min, max=max),

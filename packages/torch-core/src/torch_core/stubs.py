@@ -296,6 +296,9 @@ def stub(torch) -> str:
     }
     modules = [f"from . import {m} as {m}" for m in _names.MODULES if find_spec(f"torch.{m}")]
     for name in sorted(set(names) - done):
+        if _names.LAZY.get(name) == "_C":  # of programs, which another distribution has
+            lines.append(f"{name}: Any")
+            continue
         try:
             value = getattr(torch, name)
         except ImportError:  # made of a class of another distribution, which does not have to be there

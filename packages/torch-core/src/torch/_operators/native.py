@@ -106,6 +106,11 @@ def _native_batch_norm_legit(input, weight, bias, *arguments, out=None):
     return native_batch_norm(input, weight, bias, *arguments, out=out)
 
 
+def _native_batch_norm_legit_no_training(input, weight, bias, running_mean, running_var, momentum, eps):
+    """:func:`native_batch_norm` by running statistics, which stay."""
+    return native_batch_norm(input, weight, bias, running_mean, running_var, False, momentum, eps)
+
+
 def _statistics(x, dims, eps):
     return x.mean(dims), (x.var(dims, correction=0) + eps).rsqrt()
 

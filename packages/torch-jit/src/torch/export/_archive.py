@@ -19,8 +19,9 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
 from . import _leaves, _rows
+from ._core_aten import COMPOSED
 from ._places import plain
-from ._tape import Place
+from ._tape import Place, describe, hollow
 from .exported_program import NUMBERS, ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from .graph_signature import (
     ConstantArgument,
@@ -113,6 +114,7 @@ def _node(node):
             str(value.dtype).removeprefix("torch."),
             list(value.shape),
             list(node.meta.get("sizes", value.shape)),
+            list(value.stride()),
         ]
     elif not isinstance(value, list):
         found["number"] = _value(value)
@@ -134,7 +136,8 @@ def _name(node):
     if isinstance(target, torch._ops.OpOverload):
         if target.namespace != "aten":
             return [target.namespace, f"{target._opname}.{target._overloadname}"]
-        return [target.namespace, target.overloadpacket.__name__]
+        name = target.overloadpacket.__name__
+        return [target.namespace, f"{name}.{target._overloadname}" if name in COMPOSED else name]
     if isinstance(target, torch._ops.HigherOrderOperator):
         return ["higher_order", target.name()]
     if isinstance(target, torch._ops.OpOverloadPacket):
@@ -270,16 +273,15 @@ def _made(graph, found, nodes):
         node = graph.create_node("placeholder", found["target"], (), {}, found["name"])
     elif op == "call_function":
         target = _target(*found["target"])
-        if "operator" in found and found["target"][0] == "aten":
+        if "operator" in found and found["target"][0] == "aten" and "." not in found["target"][1]:
             examples = map_arg((args, kwargs), lambda n: n.meta["val"])
             target = _rows.overload(found["operator"], tuple(found["arguments"]), *examples)
         node = graph.create_node("call_function", target, args, kwargs, found["name"])
     else:
         raise ValueError(f"a node that is {op!r}")
     if "val" in found:
-        dtype, shape, sizes = found["val"]
-        node.meta["val"] = torch.empty(shape, dtype=_of_torch(dtype, torch.dtype), device="meta")
-        node.meta["sizes"] = tuple(sizes)
+        dtype, shape, sizes, *strides = found["val"]  # files of 0.1.0 have no strides
+        describe(node, hollow(shape, strides[0] if strides else None, _of_torch(dtype, torch.dtype)), sizes)
     elif "number" in found:
         node.meta["val"] = _read_value(found["number"], nodes)
     if "operator" in found:
@@ -309,6 +311,9 @@ def _target(library, name):
                 f"the program calls {library}::{name}, which torch.library does not know here: register it first"
             )
         return found
+    composed, _, overload = name.partition(".")
+    if composed in COMPOSED and overload in ("default", "input"):
+        return getattr(getattr(torch.ops.aten, composed), overload)
     if name not in _NO_ROWS and name not in _rows.schemas():
         raise ValueError(f"operator aten.{name} is not part of this stack")
     packet = getattr(torch.ops.aten, name)

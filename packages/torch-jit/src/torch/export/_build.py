@@ -20,7 +20,7 @@ from ._numbers import Integer, Real
 from ._observe import Program, names_of_leaves
 from ._places import plain
 from ._sizes import Formula, Size
-from ._tape import Ref, Tape, Value
+from ._tape import Ref, Tape, Value, describe, hollow
 from .exported_program import ModuleCallEntry, ModuleCallSignature
 from .graph_signature import (
     ConstantArgument,
@@ -91,8 +91,7 @@ class _Body:
         if value.number is not None:
             node.meta["val"] = value.number
             return
-        node.meta["val"] = torch.empty(value.shape, dtype=value.dtype, device="meta")
-        node.meta["sizes"] = self.sizes_of(n)
+        describe(node, hollow(value.shape, value.stride, value.dtype), self.sizes_of(n))
 
     def _argument(self, value):
         if isinstance(value, Ref):

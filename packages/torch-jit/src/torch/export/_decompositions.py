@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import operator
+import types
 
 import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.node import Node, map_arg
+
+from ._core_aten import Maker, Rule
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,29 +18,42 @@ if TYPE_CHECKING:
 
     from .exported_program import ExportedProgram
 
-__all__ = ["Table", "decompose"]
-
-
-class Table(dict):
-    """Operators and the functions that stand for them; to take one out that is not there changes nothing."""
-
-    def pop(self, operator: Any, *default: Any) -> Any:
-        """Take an operator out."""
-        return super().pop(operator, *(default or (None,)))
+__all__ = ["decompose"]
 
 
 def decompose(program: ExportedProgram, table: Mapping[Any, Callable[..., Any]]) -> None:
     """Replace the calls of operators that are in the table. NotImplementedError where one takes a size that may change as a number."""
+    given = {k: f for k, f in table.items() if not isinstance(f, Rule)}
     for module in (
         program.graph_module,
         *(m for m in program.graph_module.modules() if isinstance(m, torch.fx.GraphModule)),
     ):
         for node in list(module.graph.nodes):
-            function = table.get(node.target) or table.get(getattr(node.target, "overloadpacket", None))
-            if node.op == "call_function" and function is not None:
-                _replace(module, node, function, table)
+            if node.op == "call_function" and (function := _found(node, given)) is not None:
+                _replace(module, node, function, given)
+        for node in list(module.graph.nodes):
+            rule = _found(node, table) if node.op == "call_function" else None
+            made = rule.apply(Maker(node), *node.args, **node.kwargs) if isinstance(rule, Rule) else None
+            if made is not None:
+                _stand_in(node, made)
         module.graph.lint()
         module.recompile()
+
+
+def _found(node, table):
+    """What the table has for a node: for its overload, for all of them, or for the operator that a function of Python is."""
+    function = table.get(node.target) or table.get(getattr(node.target, "overloadpacket", None))
+    if function is None and isinstance(node.target, types.FunctionType) and "operator" in node.meta:
+        function = table.get(getattr(getattr(torch.ops.aten, node.meta["operator"], None), "default", None))
+    return function
+
+
+def _stand_in(node, made):
+    """Put one node in the place of another that stands behind it."""
+    if made not in node.all_input_nodes and "sizes" in node.meta:
+        made.meta["sizes"] = node.meta["sizes"]
+    node.replace_all_uses_with(made)
+    node.graph.erase_node(node)
 
 
 def _replace(module, node, function, table):
@@ -73,7 +89,7 @@ def _replace(module, node, function, table):
                     new.meta.update(row)
     result = map_arg(made.graph.output_node().args[0], values.__getitem__)
     if isinstance(result, Node):
-        for key in ("val", "sizes"):
+        for key in ("val", "tensor_meta", "sizes"):
             if key in node.meta:
                 result.meta[key] = node.meta[key]
         node.replace_all_uses_with(result)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+import torch
+from torch.fx.passes.shape_prop import _extract_tensor_metadata
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
-    import torch
+    from torch.fx.node import Node
 
 
 @dataclass(frozen=True)
@@ -32,10 +35,24 @@ class Value:
     device: torch.device | None
     #: what it was, where it is no tensor
     number: int | float | None = None
+    stride: tuple | None = None
 
     @classmethod
     def of(cls, tensor: torch.Tensor) -> Value:
-        return cls(tuple(tensor.shape), tensor.dtype, tensor.device)
+        stride = tensor.stride() if tensor.layout is torch.strided else None
+        return cls(tuple(tensor.shape), tensor.dtype, tensor.device, None, stride)
+
+
+def describe(node: Node, tensor: torch.Tensor, sizes: Iterable[Any]) -> None:
+    """Note what a node's tensor looks like, under the names that passes and tools read."""
+    node.meta.update(val=tensor, tensor_meta=_extract_tensor_metadata(tensor), sizes=tuple(sizes))
+
+
+def hollow(shape: Sequence[int], stride: Sequence[int] | None, dtype: torch.dtype) -> torch.Tensor:
+    """A tensor of the Meta device."""
+    if stride is None:
+        return torch.empty(shape, dtype=dtype, device="meta")
+    return torch.empty_strided(shape, stride, dtype=dtype, device="meta")
 
 
 @dataclass

@@ -41,15 +41,17 @@ class ModuleCallEntry:
 
 
 def default_decompositions() -> dict:
-    """The decompositions that :meth:`ExportedProgram.run_decompositions` would do: none, the rows of the core are what a
-    graph is made of. Those of one's own may be put in.
+    """What :meth:`ExportedProgram.run_decompositions` does: a table that may be changed, of the functions that stand for operators.
 
-    >>> torch.export.default_decompositions()
-    {}
+    >>> table = torch.export.default_decompositions()
+    >>> del table[torch.ops.aten.linear.default]
+    >>> program = torch.export.export(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Softmax(-1)), (torch.ones(1, 2),))
+    >>> [str(n.target) for n in program.run_decompositions(table).graph.nodes if n.op == "call_function"]
+    ['aten.linear.default', 'aten._softmax.default']
     """
-    from ._decompositions import Table
+    from .decomp_utils import CustomDecompTable
 
-    return Table()
+    return CustomDecompTable()
 
 
 class ExportedProgram:
@@ -134,8 +136,9 @@ class ExportedProgram:
     def run_decompositions(
         self, decomp_table: Any = None, decompose_custom_triton_ops: bool = False
     ) -> ExportedProgram:
-        """A copy in which the functions of a table stand for the operators that it names. The graph is functional as it is, and its
-        operators are the rows of the core.
+        """A copy in which the functions of a table stand for the operators that it names; of none, those of
+        :func:`default_decompositions`, which leave the operators that tools take ("core ATen"). What would need a size that
+        may change stays as it is.
 
         >>> program = torch.export.export(torch.nn.SiLU(), (torch.ones(3),))
         >>> table = {torch.ops.aten.silu.default: lambda x: x * x.sigmoid()}
@@ -145,8 +148,9 @@ class ExportedProgram:
         from ._decompositions import decompose
 
         made = copy.deepcopy(self)
-        if decomp_table:
-            decompose(made, decomp_table)
+        table = default_decompositions() if decomp_table is None else decomp_table
+        if table:
+            decompose(made, table)
             outputs = made.graph.output_node().args[0]
             for spec, value in zip(made.graph_signature.output_specs, outputs, strict=True):
                 if isinstance(value, torch.fx.Node):
