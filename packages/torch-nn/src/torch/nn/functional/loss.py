@@ -205,6 +205,15 @@ def _paired(name, input, target):
         ) from None
 
 
+def _broadcast_or_raise(name, input, target):
+    try:
+        torch.broadcast_shapes(input.shape, target.shape)
+    except RuntimeError:
+        raise RuntimeError(
+            f"{name}: input {tuple(input.shape)} and target {tuple(target.shape)} must have one shape, or broadcast to one"
+        ) from None
+
+
 def _weighted(loss, weight, reduction):
     """Reduce element losses of which each counts ``weight``."""
     if weight is None:
@@ -365,12 +374,8 @@ def kl_div(
         reduction = legacy(size_average, reduce)
     batch = reduction == "batchmean"
     reduction = _codes["sum" if batch else reduction]
-    try:
-        torch.broadcast_shapes(input.shape, target.shape)
-    except RuntimeError:
-        raise RuntimeError(
-            f"kl_div: input {tuple(input.shape)} and target {tuple(target.shape)} must have one shape, or broadcast to one"
-        ) from None
+    if not torch.jit.is_scripting():  # compiled programs leave it to the difference
+        _broadcast_or_raise("kl_div", input, target)
     if log_target:
         loss = torch.exp(target) * (target - input)
     else:
