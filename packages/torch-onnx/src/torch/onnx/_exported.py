@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
+import types
 
 import torch
 from torch.export._rows import schemas
@@ -142,12 +144,15 @@ def _argument(value: Any, values: dict) -> Any:
     return value
 
 
-def _defaults(name, names):
-    """What a graph leaves away because the row has it."""
+def _defaults(target, name, names):
+    """What a graph leaves away because the row has it, or the function of Python that the operator is."""
     for schema in schemas().get(name, ()):
         if tuple(a.name for a in schema.arguments) == tuple(names):
             return {a.name: a.default_value for a in schema.arguments}
-    return {}
+    function = getattr(target, "_op", None)
+    if not isinstance(function, types.FunctionType):
+        return {}
+    return {p.name: p.default for p in inspect.signature(function).parameters.values() if p.default is not p.empty}
 
 
 def _step(node, values):
@@ -162,7 +167,7 @@ def _step(node, values):
         name = node.meta["operator"]
         names = node.meta["arguments"]
         places = [n for n in names if n not in node.kwargs]
-        arguments = {**_defaults(name, names), **dict(zip(places, node.args, strict=False)), **node.kwargs}
+        arguments = {**_defaults(node.target, name, names), **dict(zip(places, node.args, strict=False)), **node.kwargs}
         results = _results(node, values)
     arguments = {k: _argument(v, values) for k, v in arguments.items()}
     place = node.meta.get("place")

@@ -152,14 +152,14 @@ def glu(w, a, out):
     return w.op("Mul", one, w.op("Sigmoid", two))
 
 
-@rule("softmax", "log_softmax", "softmin", "_safe_softmax")
+@rule("softmax", "log_softmax", "softmin", "_softmax", "_log_softmax", "_safe_softmax")
 def softmax(w, a, out):
-    x = w.cast(a.self, out[0].dtype)
+    x, is_log = w.cast(a.self, out[0].dtype), w.step.name.endswith("log_softmax")
     if w.step.name == "softmin":
         x = w.op("Neg", x)
     if a.self.rank == 0:
-        return w.op("Exp" if w.step.name != "log_softmax" else "Identity", w.op("Sub", x, x))
-    shares = w.op("LogSoftmax" if w.step.name == "log_softmax" else "Softmax", x, axis=a.dim)
+        return w.op("Identity" if is_log else "Exp", w.op("Sub", x, x))
+    shares = w.op("LogSoftmax" if is_log else "Softmax", x, axis=a.dim)
     if w.step.name != "_safe_softmax":
         return shares
     most = w.reduce("ReduceMax", x, [a.dim], True)

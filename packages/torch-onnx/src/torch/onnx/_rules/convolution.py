@@ -48,6 +48,11 @@ def conv_transpose(w, a, out):
     return w.squeeze(found, 0) if alone else found
 
 
+@rule("convolution")
+def convolution(w, a, out):
+    return (conv_transpose if a.transposed else conv)(w, a, out)
+
+
 @rule("conv_tbc")
 def conv_tbc(w, a, out):
     x = w.op("Transpose", a.input, perm=[1, 2, 0])

@@ -7,14 +7,28 @@ import torch
 from . import rule
 
 
+def _scale(w, a):
+    """The weight and bias of each channel."""
+    channels, dtype = a.input.shape[1], a.input.dtype
+    weight = a.weight if a.weight is not None else w.const(torch.ones(channels, dtype=dtype))
+    return weight, a.bias if a.bias is not None else w.const(torch.zeros(channels, dtype=dtype))
+
+
+def _by_running(w, a):
+    return w.op("BatchNormalization", a.input, *_scale(w, a), a.running_mean, a.running_var, epsilon=float(a.eps))
+
+
+@rule("_native_batch_norm_legit_no_training")
+def native_batch_norm(w, a, out):
+    none = w.const(torch.zeros(0, dtype=a.running_mean.dtype))
+    return _by_running(w, a), none, none
+
+
 @rule("batch_norm")
 def batch_norm(w, a, out):
-    x, dtype = a.input, a.input.dtype
-    channels = x.shape[1]
-    weight = a.weight if a.weight is not None else w.const(torch.ones(channels, dtype=dtype))
-    bias = a.bias if a.bias is not None else w.const(torch.zeros(channels, dtype=dtype))
     if not a.training:
-        return w.op("BatchNormalization", x, weight, bias, a.running_mean, a.running_var, epsilon=float(a.eps))
+        return _by_running(w, a)
+    x, (weight, bias) = a.input, _scale(w, a)
     dims = [d for d in range(x.rank) if d != 1]
     return _normalised(w, x, dims, a.eps, [1, -1, *[1] * (x.rank - 2)], weight, bias)
 
@@ -57,11 +71,25 @@ def native_layer_norm(w, a, out):
     return found, mean, scale
 
 
+@rule("native_group_norm")
+def native_group_norm(w, a, out):
+    rows = w.op("Reshape", a.input, w.const([0, a.group, -1], torch.int64))
+    mean = w.reduce("ReduceMean", rows, [2], True)
+    away = w.op("Sub", rows, mean)
+    variance = w.reduce("ReduceMean", w.op("Mul", away, away), [2], True)
+    scale = w.op("Reciprocal", w.op("Sqrt", w.op("Add", variance, w.const(a.eps, a.input.dtype))))
+    return _grouped(w, a, a.group), w.squeeze(mean, 2), w.squeeze(scale, 2)
+
+
 @rule("group_norm")
 def group_norm(w, a, out):
+    return _grouped(w, a, a.num_groups)
+
+
+def _grouped(w, a, groups):
     x, dtype = a.input, a.input.dtype
-    rows = w.op("Reshape", x, w.const([0, a.num_groups, -1], torch.int64))
-    ones, zeros = (w.const(f(a.num_groups, dtype=dtype)) for f in (torch.ones, torch.zeros))
+    rows = w.op("Reshape", x, w.const([0, groups, -1], torch.int64))
+    ones, zeros = (w.const(f(groups, dtype=dtype)) for f in (torch.ones, torch.zeros))
     found = w.op("InstanceNormalization", rows, ones, zeros, epsilon=float(a.eps))
     found = w.op("Reshape", found, w.shape(x))
     for kind, part in (("Mul", a.weight), ("Add", a.bias)):

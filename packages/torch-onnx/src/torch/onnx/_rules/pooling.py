@@ -58,9 +58,11 @@ def avg_pool(w, a, out):
     return w.squeeze(found, 0) if alone else found
 
 
-@rule("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d")
+@rule(
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "_adaptive_avg_pool2d", "_adaptive_avg_pool3d"
+)
 def adaptive_avg_pool(w, a, out):
-    x, n = a.input, int(w.step.name[17])
+    x, n = a.self if hasattr(a, "self") else a.input, int(w.step.name[-2])
     sizes, wanted = x.shape[-n:], _row(a.output_size, n)
     if all(s == 1 for s in wanted):
         return w.reduce("ReduceMean", x, list(range(x.rank - n, x.rank)), True)

@@ -1,0 +1,44 @@
+"""Programs of core ATen operators as ONNX models."""
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+pytest.importorskip("onnxruntime")
+from agreement import run
+
+
+class Vision(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.conv, self.up = nn.Conv2d(3, 4, 3, padding="same"), nn.ConvTranspose2d(4, 4, 2, stride=2)
+        self.norm, self.groups = nn.BatchNorm2d(4), nn.GroupNorm(2, 4)
+        self.norm.running_mean.normal_(), self.norm.running_var.uniform_(0.5, 2)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu6(self.groups(self.up(self.norm(self.conv(x)).square()))), 2)
+        return F.adaptive_avg_pool2d(x, 1).flatten(1).softmax(-1), F.adaptive_avg_pool2d(x, (2, 3))
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.wide, self.norm = nn.Linear(4, 12), nn.LayerNorm(4)
+
+    def forward(self, x):
+        q, k, v = (part.unflatten(-1, (2, 2)).transpose(1, 2) for part in self.wide(self.norm(x)).chunk(3, -1))
+        return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2).log_softmax(-1), q @ k.mT
+
+
+@pytest.mark.parametrize(("kind", "shape"), [(Vision, (2, 3, 6, 6)), (Attention, (2, 5, 4))])
+def test_a_program_of_core_operators_is_written(kind, shape):
+    net, x = kind().eval(), torch.randn(shape)
+    program = torch.export.export(net, (x,)).run_decompositions()
+    called = {n.meta["operator"] for n in program.graph.nodes if "operator" in n.meta}
+    assert {"convolution", "native_layer_norm"} & called
+    proto = torch.onnx.export(program, (x,), dynamo=True).model_proto
+    for found, wanted in zip(run(proto, x), net(x), strict=True):
+        torch.testing.assert_close(torch.from_numpy(found), wanted, rtol=1e-5, atol=1e-5)
