@@ -29,11 +29,12 @@ TORCH_INLINE void find_reach(const Windows& w, int64_t position, Reach (&r)[3]) 
 
 TORCH_INLINE V load_some(LaneMask mask, const float* p) { return mask == S::kAll ? S::load(p) : S::load(mask, p); }
 TORCH_INLINE void store_some(LaneMask mask, float* p, V v) { mask == S::kAll ? S::store(p, v) : S::store(mask, p, v); }
+// With a mask, since the plain forms start from a register that g++ 12 holds for uninitialized.
 TORCH_INLINE Ints load_bytes(int count, const uint8_t* p) {
   uint8_t bytes[W] = {};
   std::memcpy(bytes, p, size_t(count));
 #if defined(TORCH_CONV_AVX512)
-  return (Ints)_mm512_cvtepu8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
+  return (Ints)_mm512_maskz_cvtepu8_epi32(__mmask16(-1), _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
 #else
   Ints v;
   for (int i = 0; i < W; i++) v[i] = bytes[i];
@@ -43,7 +44,7 @@ TORCH_INLINE Ints load_bytes(int count, const uint8_t* p) {
 TORCH_INLINE void store_bytes(int count, uint8_t* p, Ints v) {
   uint8_t bytes[W];
 #if defined(TORCH_CONV_AVX512)
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(bytes), _mm512_cvtepi32_epi8((__m512i)v));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(bytes), _mm512_maskz_cvtepi32_epi8(__mmask16(-1), (__m512i)v));
 #else
   for (int i = 0; i < W; i++) bytes[i] = uint8_t(v[i]);
 #endif
