@@ -125,11 +125,10 @@ LAZY = {
     ),
     **dict.fromkeys(
         (
-            "AnyType", "Argument", "Block", "BoolType", "ClassType", "CompilationUnit", "ComplexType", "DeviceObjType", "DictType",
-            "DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "EnumType", "FileCheck", "FloatType",
-            "FunctionSchema", "FutureType", "Graph", "IntType", "JITException", "ListType", "Node", "NoneType", "NumberType",
-            "OptionalType", "PyObjectType", "ScriptDict", "ScriptFunction", "ScriptList", "ScriptObject", "StringType", "TensorType", "TupleType", "Type",
-            "UnionType", "Use", "Value", "fork", "parse_ir", "parse_schema", "parse_type", "wait",
+            "AnyType", "Block", "BoolType", "ClassType", "ComplexType", "DeviceObjType", "DictType", "DisableTorchFunction",
+            "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "EnumType", "FloatType", "FutureType", "Graph", "IntType",
+            "JITException", "ListType", "Node", "NoneType", "NumberType", "OptionalType", "PyObjectType", "StringType", "TensorType",
+            "TupleType", "Type", "UnionType", "Use", "Value", "fork", "parse_ir", "parse_type", "wait",
         ),
         "_C",
     ),
@@ -239,6 +238,12 @@ TYPED = (
     "ComplexDouble",
 )
 
+# Names of torch._C that torch-jit has.
+OF_PROGRAMS = {
+    "Argument", "CompilationUnit", "FileCheck", "FunctionSchema", "ScriptDict", "ScriptFunction", "ScriptList", "ScriptObject",
+    "parse_schema",
+}  # fmt: skip
+
 # Functions that programs of PyTorch ask for, by the part that will have them.
 PLANNED_FUNCTIONS = {"compile": "compiler"}
 
@@ -264,6 +269,8 @@ def attribute(name: str):
     if name in LAZY:
         module = import_module(f"torch.{LAZY[name]}")
         return module if name == LAZY[name] else _keep(name, getattr(module, name))
+    if name in OF_PROGRAMS:
+        return _keep(name, getattr(import_module("torch._C"), name))
     for kind, module in (("Tensor", "torch._compat.classes"), ("Storage", "torch.storage")):
         if name.endswith(kind) and name.removesuffix(kind) in TYPED:
             return _keep(name, import_module(module).make(name))
