@@ -89,8 +89,8 @@ def cells():
             for s in ((3, 5, n * 9), (5, 9), (n * 9, 9), (n * 9,))
         )
         cell = h if kind == "LSTM" else None
-        out, last, *kept = native.recurrence(x, h, cell, w, b, kind, False)
-        found += [out, *native.recurrence_backward(out, cell, x, h, cell, w, b, out, *kept, kind, False)]
+        out, last, *kept = torch._C._operator("_recurrence")(x, h, cell, w, b, kind, False, True)
+        found += [out, *torch._C._operator("_recurrence_backward")(out, cell, w, *kept, kind, False)]
     return [*found, native.norms([gates, state, state[:1]], 2.0)]
 
 
