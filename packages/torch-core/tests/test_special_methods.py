@@ -74,3 +74,8 @@ def test_no_bits_of_fractions_are_turned_around(x):
 def test_a_tensor_has_a_number_of_its_own():
     x = torch.ones(2)
     assert x._cdata == x._cdata != x.view(2)._cdata
+
+
+def test_hashes_are_those_of_the_function():
+    x = torch.tensor([[1, 2], [4, 8]])
+    assert torch.equal(x.hash_tensor(1), torch.hash_tensor(x, 1)) and x.hash_tensor().item() == 15

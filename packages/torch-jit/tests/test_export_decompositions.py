@@ -149,3 +149,35 @@ def test_operators_taken_out_of_the_table_stay():
     assert targets == ["aten.linear.default", "aten._softmax.default"]
     x = torch.randn(2, 3)
     assert torch.equal(default_decompositions()[aten.t.default](x), x.t())
+
+
+class Calls(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, x):
+        return self.function(x)
+
+
+#: what the programs above do not tell apart
+CALLS = {
+    "relu6 above six": lambda x: nn.functional.relu6(9 * x),
+    "padding of a window of two": lambda x: nn.functional.conv1d(x, x[:, :, :2] + 1, padding="same"),
+    "padding and dilation": lambda x: nn.functional.conv1d(x, x[:, :, :2] + 1, padding="same", dilation=3),
+    "maxima of a line": lambda x: nn.functional.max_pool1d(x, 3, 2, 1),
+    "products of batches": lambda x: x[:1] @ x.mT + x[0] @ x.mT,
+    "a product with a matrix": lambda x: x.softmax(-1, torch.float64) @ x[0].double().t(),
+    "views of what is turned": lambda x: x.transpose(0, 2).reshape(-1) + x.swapaxes(0, 2).flatten(),
+}
+
+
+@pytest.mark.parametrize("function", CALLS.values(), ids=CALLS.keys())
+def test_a_call_becomes_core_operators(function):
+    torch.manual_seed(0)
+    net, x = Calls(function), torch.randn(3, 3, 8)
+    made = export(net, (x,)).run_decompositions()
+    assert not {"aten.relu6.default", "aten.conv1d.default", "aten.matmul.default", "aten.max_pool1d.default"} & {
+        str(n.target) for n in made.graph.nodes
+    }
+    torch.testing.assert_close(made.module()(x), net(x))

@@ -1,6 +1,7 @@
 """Moving and casting modules, freezing, clearing gradients."""
 
 import itertools
+import weakref
 
 import pytest
 import torch
@@ -266,3 +267,13 @@ def test_parameters_can_be_made_anew(future):
     weight = layer.weight
     layer.double()
     assert layer.weight is not weight and (weight.dtype, layer.weight.dtype) == (torch.float32, torch.float64)
+
+
+def test_a_parameter_that_cannot_change_places_is_left_as_it_was(future):
+    future.set_swap_module_params_on_conversion(True)
+    layer = nn.Linear(3, 2)
+    grad = layer.weight.grad = torch.ones(2, 3)
+    held = weakref.ref(layer.weight)
+    with pytest.raises(RuntimeError, match="Linear.weight: the parameter cannot change places with what it becomes"):
+        layer.double()
+    assert held() is layer.weight and layer.weight.grad is grad and layer.weight.dtype == torch.float32

@@ -27,8 +27,8 @@ __all__ = ["COMPOSED", "Maker", "Rule", "table"]
 
 #: operators that stay and are no rows of the core, so that they have no schema
 COMPOSED = {
-    "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "_log_softmax", "_native_batch_norm_legit_no_training", "_softmax", "gru", "lstm", "max_pool2d_with_indices",
-    "max_pool3d_with_indices", "native_group_norm", "native_layer_norm", "rnn_relu", "rnn_tanh", "scaled_dot_product_attention",
+    "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "_log_softmax", "_native_batch_norm_legit_no_training", "_softmax", "gru", "lstm",
+    "max_pool2d_with_indices", "max_pool3d_with_indices", "native_group_norm", "native_layer_norm", "rnn_relu", "rnn_tanh", "scaled_dot_product_attention",
 }  # fmt: skip
 
 
@@ -53,15 +53,15 @@ class Maker:
         self.kept = {k: node.meta[k] for k in ("place", "stack_trace", "nn_module_stack") if k in node.meta}
 
     def __call__(self, target: Any, *args: Any, **kwargs: Any) -> Node:
+        values = map_arg((args, kwargs), lambda each: each.meta["val"])
+        with torch.no_grad():
+            value = target(*values[0], **values[1])
         with self.node.graph.inserting_before(self.node):
             made = self.node.graph.call_function(target, args, kwargs)
         made.meta.update(self.kept)
         row = getattr(target, "overloadpacket", None)
         if row is not None:
             made.meta["operator"], made.meta["arguments"] = row.__name__, _names(target)
-        values = map_arg((args, kwargs), lambda each: each.meta["val"])
-        with torch.no_grad():
-            value = target(*values[0], **values[1])
         if isinstance(value, torch.Tensor):
             describe(made, value, value.shape)
         else:
@@ -77,7 +77,6 @@ class Maker:
         try:
             return self(aten.view.default, x, shape)
         except RuntimeError:
-            self.node.prev.graph.erase_node(self.node.prev)
             return self(aten.view.default, self(aten.clone.default, x, memory_format=torch.contiguous_format), shape)
 
 

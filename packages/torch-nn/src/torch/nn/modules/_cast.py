@@ -199,8 +199,12 @@ def _converted(parameter, fn, name):
     grad = parameter.grad
     new_grad = None if grad is None else fn(grad.detach()).requires_grad_(grad.requires_grad)
     if swaps() or _is_wrapper(data):
-        parameter.grad = None
-        exchange(parameter, data, name)
+        parameter.grad = None  # which refers to it
+        try:
+            exchange(parameter, data, name)
+        except RuntimeError:
+            parameter.grad = grad
+            raise
     elif _takes(parameter, data):
         parameter.data = data
     else:
