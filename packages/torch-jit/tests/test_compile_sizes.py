@@ -337,3 +337,109 @@ def test_views_and_broadcast_tensors_are_no_reason_to_fail():
     function = torch.compile(lambda x: x.sum(-1) + 1, dynamic=True)
     for x in (torch.ones(3).expand(4, 3), torch.randn(4, 6)[:, ::2], torch.randn(5, 3).t(), torch.randn(0, 3)):
         assert torch.equal(function(x), x.sum(-1) + 1)
+
+
+def test_sizes_of_results_are_compared_as_what_they_follow_from():
+    def f(x):
+        y = torch.cat([x.relu(), x[:, :2]], 1)
+        z = y.reshape(-1, 2)
+        if z.shape[0] > 14 and y.shape[1] != 9:
+            return z * y.shape[1]
+        return z + len(z)
+
+    check(f, [(2, 4), (3, 4), (4, 4), (6, 4), (8, 4), (7, 4)], most=3)
+
+
+def test_a_table_that_ends_bounds_the_sizes_of_a_program():
+    table = torch.arange(12.0)
+
+    def f(x):
+        position = table[: x.shape[0]]
+        return x + 1 if position.shape[0] == x.shape[0] else x[:12] * position
+
+    check(f, [(3,), (5,), (9,), (12,), (7,)], most=2)
+    check(f, [(3,), (5,), (12,), (13,), (20,), (14,)], most=4)
+
+
+def test_sizes_of_results_that_do_not_change_are_numbers():
+    def f(x):
+        y = x @ torch.ones(4, 8)
+        return sum(y[:, i] for i in range(y.size(1) // 4)) * y.size(1) ** -0.5 + float(y.size(1)) + len(f"{y.size(1)}")
+
+    check(f, [(2, 4), (4, 4), (7, 4), (9, 4)])
+
+
+def test_a_result_has_sizes_of_the_call():
+    compiled = torch.compile(lambda x: (x * 2, x.view(-1).shape[0] + 1, {"length": x[1:].shape[0]}))
+    for n in (3, 5, 7, 11):
+        doubled, count, names = compiled(torch.ones(n, 2))
+        assert (count, names["length"], type(count)) == (2 * n + 1, n - 1, int)
+        assert doubled.shape == (n, 2)
+    assert captures(compiled) == 2
+
+
+def test_random_numbers_are_drawn_once_where_a_list_has_as_many_items_as_sizes_say():
+    def f(x):
+        first = torch.dropout(x, 0.5, True).split(4)[0]
+        return first + torch.rand(1)
+
+    compiled = torch.compile(f)
+    for n in (4, 3, 2, 8, 6):
+        torch.manual_seed(n)
+        expected = f(torch.ones(n))
+        torch.manual_seed(n)
+        assert torch.equal(compiled(torch.ones(n)), expected)
+
+
+def test_dropout_between_parts_of_a_fixed_number_takes_any_length():
+    def f(x):
+        a, b = torch.dropout(x, 0.5, True).split(2, dim=1)
+        return a * b
+
+    compiled = torch.compile(f)
+    for n in (3, 5, 7, 11):
+        torch.manual_seed(n)
+        expected = f(torch.ones(n, 4))
+        torch.manual_seed(n)
+        assert torch.equal(compiled(torch.ones(n, 4)), expected)
+    assert captures(compiled) == 2
+
+
+def test_a_new_tensor_that_is_written_to_has_any_size():
+    def f(x):
+        shifted = x.new_zeros(x.shape)
+        shifted[1:] = x[:-1]
+        return shifted.masked_fill_(shifted < 0, 0.0)
+
+    check(f, [(3, 2), (5, 2), (7, 2), (2, 2)])
+
+
+def test_a_write_to_an_argument_happens_once_at_each_size():
+    def f(x):
+        x.view(-1).add_(1)
+        return x * 2
+
+    compiled = torch.compile(f)
+    for n in (3, 4, 5):
+        x = torch.zeros(n)
+        assert torch.equal(compiled(x), torch.full((n,), 2.0))
+        assert torch.equal(x, torch.ones(n))
+
+
+def test_one_tensor_as_two_arguments_changes_its_size_in_both():
+    compiled = torch.compile(lambda x, labels: (x * 2 + labels).view(-1).shape[0] + x.sum() + labels.sum())
+    for n in (3, 5, 7, 11):
+        x = torch.ones(n, 2)
+        assert compiled(x, labels=x) == 8 * n - 2 * n
+    assert captures(compiled) == 2
+
+
+def test_sizes_that_were_equal_and_are_not_have_a_program_of_their_own():
+    def f(x, y):
+        both = torch.cat([x, y.relu()])
+        return both * (3 if both.shape[0] == 2 * x.shape[0] else 5)
+
+    compiled = torch.compile(f)
+    for a, b in ((3, 3), (4, 4), (6, 6), (5, 6), (7, 5), (8, 8)):
+        x, y = torch.randn(a), torch.randn(b)
+        assert torch.equal(compiled(x, y), f(x, y))

@@ -34,9 +34,10 @@ class Resized(Observer):
     ``ranges`` are those of marks: path of a tensor -> dim -> least and greatest, or None.
     """
 
-    def __init__(self, free, ranges):
+    def __init__(self, free, ranges, ties):
         super().__init__()
         self.free, self.ranges, self.space, self.takes_sizes = free, ranges, Space(self, {}), True
+        self.ties = ties  # (source, dim) -> the size that it is taken to be equal to, which stands before it
         self.dims, self.asked = [], []  # of each variable, in order: (slot, dim); (source, dim)
 
     def layout(self, value, source):
@@ -52,6 +53,7 @@ class Resized(Observer):
                 self.space.conditions += [f"{name} <= {most}"] * (most is not None)
                 self.dims.append((self.guards.slot(source), i))
                 self.asked.append((source, i))
+                self.space.extents.variable(len(self.inputs), i, name, f"d{self.asked.index(self.ties[source, i])}")
         return kind, dtype, sizes, None if self.free else strides, device, needs_grad
 
     @staticmethod
@@ -71,13 +73,23 @@ class Resized(Observer):
         """Guards of the sizes: what was asked about them; those of 0 and 1 are programs of their own."""
         if self.tracer.forget_ints() or self.space.pending:
             self.stop("a size becomes a number of the program")
+        if any(node.isNondeterministic() or node.hasEffects() for node in self.graph.nodes()):
+            self.unpacks()
         names = [f"d{i}" for i in range(len(self.dims))]
-        conditions = [f"{name} >= {low}" for name in names] + self.space.conditions
+        conditions = [f"{name} >= {low}" for name in names] + self.space.conditions + self.space.extents.conditions()
         self.fits = eval(f"lambda {', '.join(names)}: {' and '.join(conditions)}", {"__builtins__": {}})
         self.guards.steps.append(("sizes", self.dims[0][0], self.fits, list(self.dims)))
         for node in list(self.graph.nodes()):
             if node.kind() == "prim::NumToTensor" and not node.output().uses():
                 node.destroy()
+
+    def unpacks(self):
+        """Lists that are taken apart are as long whatever the sizes: what has drawn random numbers cannot run again as Python."""
+        for node in self.graph.nodes():
+            if node.kind() == "prim::ListUnpack":
+                count = node.outputsSize()
+                if self.space.extents.formula(node.inputsAt(0), None, count) != str(count):
+                    self.stop("a list has as many items as sizes say")
 
     def holds(self, layouts):
         """Whether the program is for arguments of these layouts."""
@@ -121,20 +133,23 @@ def _within(ranges, *calls):
     )
 
 
-def _with_sizes(value, source, layouts, free):
-    """An argument as it was in another call: its tensors with the sizes that they had there."""
+def _with_sizes(value, source, layouts, free, made):
+    """An argument as it was in another call: its tensors with the sizes that they had there. ``made`` are those that have been
+    made: id -> (what it was, what it is), since one tensor may stand in several places.
+    """
     if source in free:
         _, dtype, sizes, strides, device, needs_grad = layouts[source]
-        made = torch.empty_strided(sizes, strides, dtype=dtype, device=device)
-        return made.zero_().requires_grad_(needs_grad)
+        other = torch.empty_strided(sizes, strides, dtype=dtype, device=device).zero_().requires_grad_(needs_grad)
+        made[id(value)] = value, other
+        return other
     if isinstance(value, torch.Tensor):
-        return value
+        return made.get(id(value), (value, value))[1]
     if type(value) in (list, tuple):
-        return type(value)(_with_sizes(v, ("index", source, i), layouts, free) for i, v in enumerate(value))
+        return type(value)(_with_sizes(v, ("index", source, i), layouts, free, made) for i, v in enumerate(value))
     if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_with_sizes(v, ("index", source, i), layouts, free) for i, v in enumerate(value)))
+        return type(value)(*(_with_sizes(v, ("index", source, i), layouts, free, made) for i, v in enumerate(value)))
     if type(value) is dict:
-        return {k: _with_sizes(v, ("key", source, k), layouts, free) for k, v in value.items()}
+        return {k: _with_sizes(v, ("key", source, k), layouts, free, made) for k, v in value.items()}
     return value
 
 
@@ -168,6 +183,15 @@ def _work(graph):
     ]
 
 
+def _reaches_out(graph):
+    """Whether running a graph changes something that was there before, or prints, or calls Python."""
+    effects = [n for n in graph.nodes() if n.hasEffects() and n.kind() != "aten::set_grad_enabled"]
+    if not all(n.kind().startswith("aten::") and n.inputsSize() for n in effects):
+        return True
+    aliases = graph.alias_db() if effects else None
+    return any(map(aliases.has_writers, graph.inputs())) if effects else False
+
+
 def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False):
     """Steps of a program for the sizes of this call, of an earlier one, and others; None where there is none. A function that
     was watched twice in vain is not watched again.
@@ -177,7 +201,7 @@ def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False
     """
     if compiled.dynamic is False or compiled.in_vain >= 2 or any(True for _ in observer.effects()):
         return None
-    if any(node.hasEffects() for node in graph.nodes() if node.kind() != "aten::set_grad_enabled"):
+    if _reaches_out(graph):
         return None
     free = changed(before, observer.layouts)
     if not free or not all(map(is_argument, free)):
@@ -195,8 +219,12 @@ def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False
     if any(node.kind() == "prim::If" for node in graph.nodes()):
         return None
     random = any(node.isNondeterministic() for node in graph.nodes())
-    if random and any(node.kind() == "prim::ListUnpack" for node in graph.nodes()):
-        return None
+    leaders = {}
+    ties = {
+        (source, i): leaders.setdefault((sizes[i], before[source][2][i]), (source, i))
+        for source, (_, _, sizes, *_) in observer.layouts.items()
+        for i in free.get(source, ())
+    }
     compiled.in_vain += 1
     state = torch.get_rng_state() if random else None
     try:
@@ -204,7 +232,7 @@ def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False
         for layouts in ((None, before), [_made_up(observer.layouts, free, factors) for factors in _FACTORS]):
             if layouts[1] is None:
                 break
-            found = _watched(compiled, args, kwargs, finish, free, ranges, layouts)
+            found = _watched(compiled, args, kwargs, finish, free, ranges, layouts, ties)
             if found and found[0].holds(observer.layouts) and _work(found[0].graph) == _work(graph):
                 compiled.in_vain -= 1
                 return found
@@ -216,15 +244,15 @@ def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False
     return None
 
 
-def _watched(compiled, args, kwargs, finish, free, ranges, layouts):
+def _watched(compiled, args, kwargs, finish, free, ranges, layouts, ties):
     """What the function does with these sizes (None: those of the arguments), if it is the same for all of them."""
     found = []
     for each in layouts:
-        given, names = args, kwargs
+        given, names, made = args, kwargs, {}
         if each is not None:
-            given = tuple(_with_sizes(a, ("index", ("args",), i), each, free) for i, a in enumerate(args))
-            names = {k: _with_sizes(v, ("key", ("kwargs",), k), each, free) for k, v in kwargs.items()}
-        watcher = Resized(free, ranges)
+            given = tuple(_with_sizes(a, ("index", ("args",), i), each, free, made) for i, a in enumerate(args))
+            names = {k: _with_sizes(v, ("key", ("kwargs",), k), each, free, made) for k, v in kwargs.items()}
+        watcher = Resized(free, ranges, ties)
         result = watcher.run(compiled.function, given, names)
         if watcher.reason is None:
             watcher.close(2)

@@ -129,7 +129,9 @@ class Hooks:
     def class_has(self, kind, name):
         """Guard what a class has under a name."""
         if self.reason is None and kind.__flags__ & HEAP:
-            self.guards.check("class", ("const", kind), name, of_class(kind, name))
+            found = of_class(kind, name)
+            if getattr(found, "__module__", None) != "torch.compiler._sizes":  # stands there while sizes are watched
+                self.guards.check("class", ("const", kind), name, found)
 
     def augmented(self, op, value, other):
         """``name += other``: the new value of the name."""

@@ -9,6 +9,7 @@ import types
 import torch
 
 from ._guards import is_key, is_plain
+from ._sizes import Size
 from ._tables import BASES, HEAP
 
 
@@ -77,6 +78,10 @@ class Outputs:
             return self._places[id(value)]
         if isinstance(value, type):
             return self._constant(value)
+        if kind is Size:
+            if (text := value.of_inputs()) is None:
+                observer.stop("the result has a size that does not follow from those of arguments")
+            return str(text)
         if isinstance(value, torch.Tensor):
             if id(value) in observer.input_of:
                 return f"i[{observer.input_of[id(value)]}]"

@@ -10,11 +10,14 @@ its own, as before.
 from __future__ import annotations
 
 import operator
+import re
 import sys
 import threading
 
 import torch
 from torch.jit import _ir as ir
+
+from ._extents import Extents
 
 __all__ = ["Escaped", "Size", "Sizes", "Space", "shapes_watched"]
 
@@ -27,7 +30,8 @@ class Space:
     """What is known of sizes during one run: which dims may change, and what was asked about them."""
 
     def __init__(self, observer, free):
-        self.observer, self.free = observer, free  # free: (id of an input, dim) -> name of the variable
+        self.observer, self.free = observer, free  # free: (number of an input, dim) -> name of the variable
+        self.extents = Extents(observer.graph, observer.examples)
         self.conditions = []  # texts over the variables
         self.pending = []  # where sizes were made numbers that no operator has taken yet
         self.inside = 0
@@ -41,7 +45,7 @@ class Space:
         if text is None:
             self.escape("of a result is compared")
         said = text if answer else f"not {text}"
-        if said not in self.conditions:
+        if _varies(said) and said not in self.conditions:
             self.conditions.append(said)
         return answer
 
@@ -51,6 +55,18 @@ class Space:
         if any(each != at for each in self.pending):
             self.observer.late = "a size becomes a number of the program"
         self.pending.clear()
+
+    def text(self, tensor, dim, number):
+        """The size of a result as a text over the variables, or None."""
+        observer = self.observer
+        value, working = observer.tracer.value_of(tensor), observer.working
+        self.inside, observer.working = self.inside + 1, True
+        recording = ir._native.Recording(None)
+        try:
+            return self.extents.formula(value, dim, number)
+        finally:
+            recording.end()
+            self.inside, observer.working = self.inside - 1, working
 
     def of(self, tensor, dim, number):
         """A size of a tensor as it is read: a number where it cannot change."""
@@ -69,7 +85,7 @@ def _both(name, symbol, function, swapped=False):
         if type(other) is bool or not isinstance(other, (int, Size)):
             return NotImplemented
         a, b = (other, self) if swapped else (self, other)
-        return self.space_of(function(_number(a), _number(b)), _text(symbol, a, b), (name, a, b))
+        return self.space_of(function(_number(a), _number(b)), (name, symbol, a, b))
 
     return method
 
@@ -85,6 +101,10 @@ def _compares(symbol, function):
     return method
 
 
+def _varies(text):
+    return "d" in text
+
+
 def _number(value):
     return value.number if isinstance(value, Size) else int(value)
 
@@ -97,13 +117,33 @@ def _text(symbol, a, b):
 class Size:
     """An int that follows from sizes. It is no ``int``: C takes its number by ``__index__``, which is how its uses are seen."""
 
-    __slots__ = ("made", "number", "source", "space", "text")
+    __slots__ = ("made", "number", "said", "source", "space")
 
-    def __init__(self, space, number, text, source):
-        self.space, self.number, self.text, self.source, self.made = space, number, text, source, None
+    def __init__(self, space, number, said, source):
+        self.space, self.number, self.said, self.source, self.made = space, number, said, source, None
 
-    def space_of(self, number, text, source):
-        return Size(self.space, number, text, source)
+    def of_inputs(self):
+        """An expression for it over ``i``, the tensors that the graph is given; None where there is none."""
+        places = {name: f"i[{at}].shape[{dim}]" for (at, dim), name in self.space.free.items()}
+        return self.text and re.sub(r"d\d+", lambda found: places[found[0]], self.text)
+
+    def space_of(self, number, source):
+        return Size(self.space, number, None, source)
+
+    @property
+    def text(self):
+        """What it is, over the variables; None where that is not known."""
+        if self.said is None:
+            if isinstance(self.source[0], torch.Tensor):
+                self.said = self.space.text(*self.source, self.number)
+            else:
+                self.said = _text(*self.source[1:])
+        return self.said
+
+    def fixed(self):
+        """The number, where it is the same whatever the sizes are; else None."""
+        text = self.text
+        return None if text is None or _varies(text) else self.number
 
     __add__, __radd__ = _both("add", "+", operator.add), _both("add", "+", operator.add, True)
     __sub__, __rsub__ = _both("sub", "-", operator.sub), _both("sub", "-", operator.sub, True)
@@ -125,12 +165,16 @@ class Size:
     def __truediv__(self, other):
         if isinstance(other, torch.Tensor):
             return self.with_tensor(operator.truediv, other, False)
-        return self.space.escape("becomes a float")
+        return self.or_escape("becomes a float") / other
 
     def __rtruediv__(self, other):
         if isinstance(other, torch.Tensor):
             return self.with_tensor(operator.truediv, other, True)
-        return self.space.escape("becomes a float")
+        return other / self.or_escape("becomes a float")
+
+    def or_escape(self, why):
+        """The number, where that cannot change."""
+        return self.number if self.fixed() is not None else self.space.escape(why)
 
     def __neg__(self):
         return 0 - self
@@ -142,6 +186,8 @@ class Size:
         return self.space.ask(None if self.text is None else f"({self.text} != 0)", self.number != 0)
 
     def __index__(self):
+        if self.fixed() is not None:
+            return self.number
         frame = sys._getframe(1)
         self.space.pending.append((id(frame), frame.f_lasti))
         return self.noted()
@@ -172,21 +218,24 @@ class Size:
                 tensor, dim = self.source
                 self.made = graph.call("size", [tracer.value_of(tensor), dim])
             else:
-                name, a, b = self.source
+                name, _, a, b = self.source
                 parts = [each.value() if isinstance(each, Size) else graph.insertConstant(int(each)) for each in (a, b)]
                 self.made = graph.call(name, parts)
         return self.made
 
-    def _escapes(why):
+    def _escapes(why, function):
         def method(self, *args):
-            self.space.escape(why)
+            return function(self.or_escape(why), *args)
 
         return method
 
-    __hash__ = _escapes("is looked up")
-    __float__ = __pow__ = __rpow__ = _escapes("becomes a float")
-    __int__ = __complex__ = __round__ = __trunc__ = _escapes("becomes a number of the program")
-    __repr__ = __str__ = __format__ = _escapes("becomes a text")
+    __hash__ = _escapes("is looked up", hash)
+    __float__, __complex__ = _escapes("becomes a float", float), _escapes("becomes a float", complex)
+    __pow__, __rpow__ = _escapes("becomes a float", operator.pow), _escapes("becomes a float", lambda a, b: b**a)
+    __int__ = __trunc__ = _escapes("becomes a number of the program", int)
+    __round__ = _escapes("becomes a number of the program", round)
+    __repr__ = __str__ = _escapes("becomes a text", repr)
+    __format__ = _escapes("becomes a text", format)
 
 
 class Sizes(tuple):

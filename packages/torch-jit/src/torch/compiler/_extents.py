@@ -1,0 +1,258 @@
+"""Sizes of results as formulas of sizes of arguments: what a graph has computed so far is run on tensors without values, at
+several sizes, and a formula is kept that gives what was seen each time.
+
+A formula holds where it was seen to hold, between the least and the greatest size that was tried, and these are guarded where
+something else happens beyond them (a table of positions ends). Nothing but shapes is computed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from fractions import Fraction
+
+import torch
+from torch.export import _sizes
+from torch.jit import _ir as ir
+
+__all__ = ["Extents"]
+
+_SYMBOLS = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.floordiv: "//"}
+_FAR, _NEAR = (
+    (1, 3, 2, 7, 13, 4, 19, 10, 5, 16, 11),
+    (1, 0, 2, 4, 3, 1, 2, 0, 4, 3, 1),
+)  #: how much greater sizes are tried
+LEAST, MOST = 2, 1 << 16  #: sizes that are tried before they are bounds
+
+
+class Unknown(Exception):
+    """A graph gives no sizes here: an operator needs values, or does not take such sizes."""
+
+
+class _Point:
+    """Shapes of a graph's values for one set of sizes."""
+
+    def __init__(self, sizes):
+        self.sizes, self.shapes = sizes, {}  # of variables; number of a value -> what it is, tensors without values
+
+
+class Extents:
+    """Asked for the sizes of values of ``graph``, whose inputs have these ``tensors``."""
+
+    def __init__(self, graph, tensors):
+        self.graph, self.tensors = graph, tensors
+        self.variables, self.now = {}, {}  # (number of an input, dim) -> name; name -> size here
+        self.formulas, self.ends = {}, {}  # of values; of sizes that are bounds: what was tried there
+        self.bounds = {}  # of a variable: where its formulas were seen to hold
+        self.same = {}  # name of a variable -> the one that it is taken to be equal to
+        self.tried = None
+
+    def variable(self, at, dim, name, leader):
+        """A dim of an input may change."""
+        self.variables[at, dim], self.same[name] = name, leader
+        if name == leader:
+            self.now[name] = None
+
+    def conditions(self):
+        """What has to hold for the formulas that were given to hold."""
+        if self.tried is None:
+            return []
+        tied = [f"{name} == {leader}" for name, leader in self.same.items() if name != leader]
+        least = [f"{name} >= {low}" for name, (low, _) in self.bounds.items() if low > LEAST]
+        return tied + least + [f"{name} <= {high}" for name, (_, high) in self.bounds.items() if high < MOST]
+
+    def _begin(self):
+        for (at, dim), name in self.variables.items():
+            if name in self.now:
+                self.now[name] = self.tensors[at].shape[dim]
+        self.bounds = dict.fromkeys(self.now, (LEAST, MOST))
+        self.terms = [
+            names for count in range(3 if len(self.now) < 4 else 2) for names in itertools.combinations(self.now, count)
+        ]
+        here = _Point(self.now)
+        self.tried = [[here, *(self._ahead(steps, i) for i in range(len(self.terms) + 2))] for steps in (_FAR, _NEAR)]
+
+    def _ahead(self, steps, i):
+        return _Point({name: n + steps[(i + 4 * j) % len(steps)] for j, (name, n) in enumerate(self.now.items())})
+
+    def formula(self, value, dim, number):
+        """The size of a value along a dim (None: the number of its items) as a text over the variables, or None."""
+        if self.tried is None:
+            self._begin()
+        key = value.unique(), dim
+        if key not in self.formulas:
+            try:
+                self.formulas[key] = self._found(value, dim, number)
+            except Unknown:
+                self.formulas[key] = None
+        return self.formulas[key]
+
+    def _found(self, value, dim, number):
+        text = next(filter(None, (self._fitted(points, value, dim, number) for points in self.tried)), None)
+        if text is None:
+            return None
+        gives = eval(f"lambda {', '.join(self.now)}: {text}", {"__builtins__": {}})
+
+        def holds(point):
+            try:
+                return self._size(point, value, dim) == gives(**point.sizes)
+            except Unknown:
+                return False
+
+        for name in self.now:
+            self._bound(name, holds)
+        return text
+
+    def _fitted(self, points, value, dim, number):
+        """A formula for the sizes at these points: a sum of multiples of variables and of products of two, or a quotient."""
+        try:
+            seen = tuple(self._size(point, value, dim) for point in points)
+        except Unknown:
+            return None
+        if seen[0] != number:
+            return None
+        rows = [[math.prod(p.sizes[n] for n in names) for names in self.terms] for p in points]
+        if (found := _solved(rows, seen)) is not None:
+            return _sum(found, self.terms)
+        known = [(tuple(p.sizes[n] for p in points), _sizes.Size(n, None)) for n in self.now]
+        rule = _sizes.rule(seen, known)
+        return rule and _text(rule)
+
+    def _bound(self, name, holds):
+        """Where a formula stops to hold on either side, the bound is the last size where it does."""
+        ends = []
+        for i, end in enumerate(self.bounds[name]):
+            good = self.now[name]
+            bad = end
+            if not holds(self._at(name, end)):
+                while abs(bad - good) > 1:
+                    middle = (bad + good) // 2
+                    good, bad = (middle, bad) if holds(_Point({**self.now, name: middle})) else (good, middle)
+                end = good
+            ends.append(end)
+        self.bounds[name] = tuple(ends)
+
+    def _at(self, name, size):
+        """The point where one variable has a size that is a bound."""
+        sizes = {**self.now, name: size}
+        return self.ends.setdefault(tuple(sizes.values()), _Point(sizes))
+
+    def _size(self, point, value, dim):
+        self._run(point, value)
+        found = point.shapes[value.unique()]
+        return len(found) if dim is None else found.shape[dim]
+
+    def _run(self, point, value):
+        """Compute what a value follows from, as far as it has not been."""
+        shapes = point.shapes
+        todo = _missing(value, shapes)
+        if not todo:
+            return
+        graph, made, given = ir.Graph(), {}, []
+
+        def bring(v):
+            if v.unique() not in made:
+                made[v.unique()] = graph.addInput()
+                made[v.unique()].setType(v.type() if v.type().kind() != "TensorType" else ir.TensorType.get())
+                given.append(shapes[v.unique()])
+            return made[v.unique()]
+
+        results = []
+        for node in todo:
+            if node.kind() == "prim::Param":
+                self._inputs(point)
+                continue
+            if node.kind() == "prim::Constant" and node.output().type().kind() == "TensorType":
+                shapes[node.output().unique()] = node.output().toIValue().to("meta")
+                continue
+            clone = graph.createClone(node, bring)
+            graph.insertNode(clone)
+            _elsewhere(graph, clone)
+            for old, new in zip(node.outputs(), clone.outputs()):
+                made[old.unique()] = new
+                results.append(old.unique())
+        if not results:
+            return
+        for each in results:
+            graph.registerOutput(made[each])
+        try:
+            found = ir.Function("shapes", graph)(*given)
+        except Exception as error:  # of an operator, whatever it finds wrong with sizes
+            raise Unknown from error
+        shapes.update(zip(results, found if len(results) > 1 else (found,)))
+
+    def _inputs(self, point):
+        for i, (value, tensor) in enumerate(zip(self.graph.inputs(), self.tensors)):
+            if value.unique() not in point.shapes:
+                sizes = list(tensor.shape)
+                for dim in range(len(sizes)):
+                    if (name := self.variables.get((i, dim))) is not None:
+                        sizes[dim] = point.sizes[self.same[name]]
+                point.shapes[value.unique()] = torch.empty(sizes, dtype=tensor.dtype, device="meta")
+
+
+def _missing(value, shapes):
+    """The nodes that a value follows from and that have not run, in order."""
+    found, stack, order = set(), [value.node()], []
+    while stack:
+        node = stack[-1]
+        waiting = [v.node() for v in node.inputs() if v.unique() not in shapes and v.unique() not in found]
+        if waiting:
+            stack += waiting
+            continue
+        stack.pop()
+        made = {v.unique() for v in node.outputs()}
+        if not (made <= found or made <= shapes.keys()):
+            found |= made
+            order.append(node)
+    return order
+
+
+def _solved(rows, seen):
+    """The numbers that the terms of each row are multiplied by to give what was seen, where these are whole; or None."""
+    left = [[Fraction(x) for x in (*row, number)] for row, number in zip(rows, seen)]
+    count = len(rows[0])
+    for i in range(count):
+        at = next((j for j in range(i, len(left)) if left[j][i]), None)
+        if at is None:
+            return None
+        left[i], left[at] = left[at], left[i]
+        left[i] = [x / left[i][i] for x in left[i]]
+        for j, row in enumerate(left):
+            if j != i and row[i]:
+                left[j] = [x - row[i] * y for x, y in zip(row, left[i])]
+    found = [row[-1] for row in left[:count]]
+    if any(row[-1] for row in left[count:]) or any(x.denominator != 1 for x in found):
+        return None
+    return [int(x) for x in found]
+
+
+def _sum(factors, terms):
+    parts = []
+    for factor, names in zip(factors, terms):
+        if factor:
+            parts.append(" * ".join([str(factor)] * (factor != 1 or not names) + list(names)))
+    return "0" if not parts else parts[0] if len(parts) == 1 and " " not in parts[0] else f"({' + '.join(parts)})"
+
+
+_places = {}
+
+
+def _elsewhere(graph, node):
+    """An operator that is told a device makes its results without values."""
+    key = node.kind(), node.overload()
+    if key not in _places:
+        names = [a[0] for s in ir.signatures(node.kind()) if s.overload == key[1] for a in s.arguments]
+        _places[key] = names.index("device") if "device" in names else None
+    if _places[key] is not None:
+        with graph.insert_point_guard(node):
+            node.replaceInput(_places[key], graph.insertConstant(torch.device("meta")))
+
+
+def _text(rule):
+    if isinstance(rule, _sizes.Size):
+        return rule.n
+    if not isinstance(rule, _sizes.Formula):
+        return str(rule)
+    return f"({_text(rule.left)} {_SYMBOLS[rule.function]} {_text(rule.right)})"
