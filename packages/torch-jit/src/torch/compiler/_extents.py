@@ -122,9 +122,8 @@ class Extents:
     def _bound(self, name, holds):
         """Where a formula stops to hold on either side, the bound is the last size where it does."""
         ends = []
-        for i, end in enumerate(self.bounds[name]):
-            good = self.now[name]
-            bad = end
+        for end in self.bounds[name]:
+            good, bad = self.now[name], end
             if not holds(self._at(name, end)):
                 while abs(bad - good) > 1:
                     middle = (bad + good) // 2
