@@ -32,6 +32,7 @@ def build(checker: bool) -> Path:
         f"-DPython_EXECUTABLE={sys.executable}",
         "-DTORCH_CUDA_HOST=ON",
         f"-DTORCH_CUDA_CHECKER={'ON' if checker else 'OFF'}",
+        "-DTORCH_WERROR=ON",
     ]
     if ccache := shutil.which("ccache"):
         settings.append(f"-DCMAKE_CXX_COMPILER_LAUNCHER={ccache}")
