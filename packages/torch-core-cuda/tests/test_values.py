@@ -160,6 +160,10 @@ def test_counts():
     for dtype, (low, high) in itertools.product((torch.float32, torch.float64), ((0, 0), (-1, 2))):
         both(lambda t, d=dtype, low=low, high=high: torch.histc(t.to(d), 7, low, high), y)
     both(lambda t: torch.histc(t[:0], 4), y)
+    assert torch.histc(x.cuda(), 4).tolist() == [2, 2, 0, 1]  # integers, which the CPU refuses
+    assert torch.histc(x.cuda(), 8, 0, 7).tolist() == torch.bincount(x).tolist()
+    places = torch.histc(torch.arange(50, dtype=torch.int32, device="cuda"), 49, 0, 49)
+    assert places.dtype == torch.int32 and places.tolist() == [1] * 48 + [2]
     with pytest.raises(RuntimeError, match="only supports 1-d non-negative integral inputs, got -1"):
         torch.bincount(x.cuda() - 1)
     with pytest.raises(RuntimeError, match="Class values must be smaller than num_classes, got 7 with num_classes=4"):

@@ -165,7 +165,15 @@ Tensor isin(const Tensor& elements, const Tensor& sorted, bool invert) {
   return reshape(invert ? logical_not(found) : found, elements.sizes());
 }
 
+Tensor histc_of_integers(const Tensor& self, int64_t bins, int64_t low, int64_t high) {
+  const Tensor inside = logical_and(ge(self, number(low)), le(self, number(high)));
+  const Tensor scaled = mul(sub(masked_select(self, inside), number(low)), number(bins));
+  const Tensor place = high > low ? floor_divide(scaled, number(high - low)) : scaled;
+  return bincount(clamp_max(place, number(bins - 1)), {}, bins);
+}
+
 Tensor histc(const Tensor& self, int64_t bins, double low, double high) {
+  if (!is_floating(self.dtype())) return histc_of_integers(self, bins, int64_t(low), int64_t(high));
   const Tensor inside = logical_and(ge(self, number(low)), le(self, number(high)));
   const Tensor x = masked_select(self, inside);
   const Tensor scaled = mul(div(sub(x, number(low)), number(high - low)), number(double(bins)));

@@ -96,8 +96,9 @@ Tensor quantile_composite(const Tensor& self, double q, std::optional<int64_t> d
 
 Tensor histc_kernel(const Tensor& self, int64_t bins, const Scalar& min, const Scalar& max) {
   TORCH_CHECK(bins > 0, "torch.histc: bins must be > 0, but got ", bins);
-  TORCH_CHECK_IMPLEMENTED(is_floating(self.dtype()), "torch.histc: only floating point tensors, got ", self.dtype(),
-                          "; convert with x.float()");
+  const bool counts_integers = is_integral(self.dtype()) && self.device().type != DeviceType::CPU;
+  TORCH_CHECK_IMPLEMENTED(is_floating(self.dtype()) || counts_integers,
+                          "torch.histc: only floating point tensors, got ", self.dtype(), "; convert with x.float()");
   double low = min.to_double(), high = max.to_double();
   const auto check_range = [&](double& from, double& to) {
     TORCH_CHECK(std::isfinite(from) && std::isfinite(to), "torch.histc: range of [", from, ", ", to, "] is not finite");
@@ -106,7 +107,7 @@ Tensor histc_kernel(const Tensor& self, int64_t bins, const Scalar& min, const S
   };
   Tensor out = new_zeros_tensor({bins}, self.dtype(), self.device());
   if (self.is_meta()) return out;
-  Tensor x = as_contiguous(self, DType::Float64);
+  Tensor x = as_contiguous(self, counts_integers ? DType::Int64 : DType::Float64);
   if (low == high && x.numel() > 0) low = number_of(amin(x)).to_double(), high = number_of(amax(x)).to_double();
   check_range(low, high);
   if (x.numel()) copy_into(out, work<Sorting>.on(x)->histc(x, bins, low, high));
