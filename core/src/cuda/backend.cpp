@@ -155,6 +155,8 @@ void start() {
   set_work(DeviceType::CUDA, &softmax_double);
   set_work(DeviceType::CUDA, &norm_float);
   set_work(DeviceType::CUDA, &norm_double);
+  set_work(DeviceType::CUDA, &distance_float);
+  set_work(DeviceType::CUDA, &distance_double);
   set_work(DeviceType::CUDA, &product_work);
   set_work(DeviceType::CUDA, &int8_kernels);
   set_work(DeviceType::CUDA, &random_numbers);

@@ -1,5 +1,6 @@
 // The tables of work (work.h) that the plug-in fills for CUDA, family by family, and what starts it.
 #pragma once
+#include "cpu/distance_kernels.h"
 #include "cpu/int8_kernels.h"
 #include "cpu/norm_kernels.h"
 #include "cpu/random_kernels.h"
@@ -33,6 +34,9 @@ extern const SoftmaxKernels<float> softmax_float;
 extern const SoftmaxKernels<double> softmax_double;
 extern const NormKernels<float> norm_float;
 extern const NormKernels<double> norm_double;
+// distance.cu
+extern const DistanceKernels<float> distance_float;
+extern const DistanceKernels<double> distance_double;
 
 extern const ProductWork product_work;      // product.cu
 extern const Int8Kernels int8_kernels;      // int8.cu

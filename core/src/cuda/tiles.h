@@ -6,6 +6,7 @@
 //   a(batch, i, k), b(batch, k, j)        within bounds
 //   a_along_k, b_along_k         neighbours in memory lie along k
 //   store(batch, i, j, sum)      by one thread for each element of c
+//   plus(sum, a, b)              what is added up, if not products: 0 for zeros
 //
 // A block has a tile of c, its threads a few rows and columns of that in registers:
 //
@@ -31,6 +32,14 @@ TORCH_VEC_INLINE double plus_product(double sum, double a, double b) { return fm
 template <class T>
 TORCH_VEC_INLINE T plus_product(T sum, T a, T b) {
   return T(sum + a * b);
+}
+
+template <class Problem, class T>
+TORCH_VEC_INLINE T plus_term(T sum, T a, T b) {
+  if constexpr (requires { Problem::plus(sum, a, b); })
+    return Problem::plus(sum, a, b);
+  else
+    return plus_product(sum, a, b);
 }
 
 // Sixteen bytes at a time where the numbers beside each other fill them.
@@ -95,7 +104,7 @@ __global__ __launch_bounds__(kThreads) void multiply_tiles(Problem p, Tiling t, 
         read_beside(b, &tile_b[k][column]);
         TORCH_UNROLL
         for (int r = 0; r < kRows; ++r) TORCH_UNROLL
-        for (int c = 0; c < kColumnsOfThread; ++c) sums[r][c] = plus_product(sums[r][c], a[r], b[c]);
+        for (int c = 0; c < kColumnsOfThread; ++c) sums[r][c] = plus_term<Problem>(sums[r][c], a[r], b[c]);
       }
       __syncthreads();  // before the tiles are written again
     }

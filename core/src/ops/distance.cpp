@@ -29,9 +29,9 @@ Distances pairs_of(const char* op, const Tensor& x1, const Tensor& x2, double p)
   return {x1.size(0), x1.size(1), x2.size(1), x1.size(2), p == 2};
 }
 
-// What other devices do, as they can.
+// What a device without kernels does, as it can.
 Tensor differences(const Tensor& x1, const Tensor& x2) { return unsqueeze(x1, 2) - unsqueeze(x2, 1); }
-bool has_kernels(const Tensor& t) { return t.device().type == DeviceType::CPU; }
+bool has_kernels(const Tensor& t) { return work<DistanceKernels<float>>.find(t.device()) != nullptr; }
 
 Tensor forward(const Tensor& x1, const Tensor& x2, double p, std::optional<int64_t>) {
   const Distances s = pairs_of("_cdist_forward", x1, x2, p);

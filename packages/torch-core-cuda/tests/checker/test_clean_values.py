@@ -1,4 +1,4 @@
-"""Random numbers, scans, orders and masks under the checker."""
+"""Random numbers, scans, orders, masks and distances under the checker."""
 
 import pytest
 import torch
@@ -38,7 +38,14 @@ def orders():
     return [*x.sort(1), *x.t().sort(1), *lines.sort(1, stable=True), *x.topk(5, 1), *x.median(1), *x.mode(1), *found]
 
 
+def distances():
+    x = torch.arange(2 * 70 * 20.0, device="cuda").reshape(2, 70, 20).sin()
+    forward, backward = (torch._C._operator(f"_cdist_{name}") for name in ("forward", "backward"))
+    found = [forward(x, x[:, :5], p, None) for p in (1.0, 2.0)]
+    return [*found, *(backward(d, x, x[:, :5], p, d) for p, d in zip((1.0, 2.0), found, strict=True))]
+
+
 @pytest.mark.parametrize("order", [0, 5])
-@pytest.mark.parametrize("family", [random, scans, orders])
+@pytest.mark.parametrize("family", [random, scans, orders, distances])
 def test_a_family_is_clean(family, order):
     assert findings_of(family, order) == []
