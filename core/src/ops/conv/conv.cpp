@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "blas/blas.h"
 #include "ops/conv/engine.h"
 #include "ops/conv/shape.h"
 #include "torch/core/pool.h"
@@ -101,38 +102,35 @@ void run_gemm(const PatchGemm<T>& job, bool channels_last = false) {
     (channels_last ? engine().last_f64 : engine().gemm_f64)(job);
 }
 
+// One output pixel that sees the whole input, and weights that lie as the input does: three products with an image a row.
 bool is_one_pixel(const ConvShape& s) {
-  bool whole = s.groups == 1 && s.out_plane() == 1 && !s.channels_last_weights;
+  bool whole = s.groups == 1 && s.out_plane() == 1 && (s.taps() == 1 || s.channels_last == s.channels_last_weights);
   for (int k = 0; k < 3; k++)
     whole &= s.kernel[k] == s.in[k] && s.padding[k] == 0 && (s.dilation[k] == 1 || s.kernel[k] == 1);
   return whole;
 }
-// One output pixel that sees the whole input: dx is a plain product, one row per (channel, tap), one column per image.
 template <class T>
-void spread_pixel(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
-  const int64_t rows = s.c * s.taps();
-  std::vector<T> row_bias(bias ? size_t(rows) : 0);
-  for (size_t i = 0; i < row_bias.size(); i++) row_bias[i] = bias[int64_t(i) / s.taps()];
-  const Tap here{0, 0, 0, 0};
-  Phase phase{{s.n, 1, 1, 1}, &here, 1, 0, {1, 1, 1}, {}, 0};
-  run_gemm<T>({1,
-               rows,
-               s.o,
-               w,
-               1,
-               rows,
-               0,
-               {dy, s.o, 1, 1, 1, 1},
-               {1, 1, 1},
-               &phase,
-               1,
-               1,
-               dx,
-               rows,
-               1,
-               1,
-               1,
-               bias ? row_bias.data() : nullptr});
+MatrixView<T> rows_of(T* data, int64_t length) {
+  return {data, length, 1};
+}
+template <class T>
+void product_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
+  const int64_t inputs = s.c * s.taps();
+  gemm<T>(s.n, s.o, inputs, T(1), rows_of(x, inputs), rows_of(w, inputs).transposed(), T(bias ? 1 : 0), {bias, 0, 1},
+          rows_of(y, s.o));
+}
+template <class T>
+void product_backward(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
+  const int64_t inputs = s.c * s.taps();
+  std::vector<T> each(bias ? size_t(inputs) : 0);  // input's bias
+  for (int64_t i = 0; i < int64_t(each.size()); i++) each[size_t(i)] = bias[s.channels_last ? i % s.c : i / s.taps()];
+  gemm<T>(s.n, inputs, s.o, T(1), rows_of(dy, s.o), rows_of(w, inputs), T(bias ? 1 : 0), {each.data(), 0, 1},
+          rows_of(dx, inputs));
+}
+template <class T>
+void product_weights(const ConvShape& s, const T* x, const T* dy, T* dw) {
+  const int64_t inputs = s.c * s.taps();
+  gemm<T>(s.o, inputs, s.n, T(1), rows_of(dy, s.o).transposed(), rows_of(x, inputs), T(0), {}, rows_of(dw, inputs));
 }
 
 template <class T>
@@ -256,6 +254,7 @@ template <class T>
 void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* y) {
   if (s.n * s.o * s.out_plane() == 0) return;
   if (s.c == 0 || s.in_plane() == 0) return fill_planes(y, s.n, s.o, s.out_plane(), bias, s.channels_last);
+  if (is_one_pixel(s)) return product_forward(s, x, w, bias, y);
   const std::vector<Tap> taps = forward_taps(s);
   Phase phase{{s.n, int(s.out[0]), int(s.out[1]), int(s.out[2])}, taps.data(), int(taps.size()), 0, {1, 1, 1}, {}, 0};
   if constexpr (sizeof(T) == 4) {
@@ -292,7 +291,7 @@ template <class T>
 void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bias, T* dx) {
   if (s.n * s.c * s.in_plane() == 0) return;
   if (s.o == 0 || s.out_plane() == 0) return fill_planes(dx, s.n, s.c, s.in_plane(), bias, s.channels_last);
-  if (is_one_pixel(s)) return spread_pixel(s, dy, w, bias, dx);
+  if (is_one_pixel(s)) return product_backward(s, dy, w, bias, dx);
   if constexpr (sizeof(T) == 4)
     if (!s.channels_last && use_winograd(s, s.o, s.c, s.in[1], s.in[2], 2 - s.padding[1], kTransformedWeights) &&
         engine().winograd({s.n, s.c, s.o, w, s.weight_channel(), s.c * 9, s.weight_tap(), true, dy, int(s.out[1]),
@@ -333,6 +332,7 @@ void conv_backward_weights(const ConvShape& s, const T* x, const T* dy, T* dw) {
   const int64_t size = s.o * group_in(s) * s.taps();
   if (size == 0) return;
   if (s.n * s.out_plane() * s.in_plane() == 0) return std::fill_n(dw, size, T(0)), void();
+  if (is_one_pixel(s)) return product_weights(s, x, dy, dw);
   const std::vector<Tap> taps = forward_taps(s);
   const WeightGradient<T> job{&s, taps.data(), int(taps.size()), x, dy, dw};
   if (s.channels_last) {
