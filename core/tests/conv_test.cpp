@@ -88,14 +88,27 @@ void compare(const std::vector<T>& got, const std::vector<double>& want, const s
     }
 }
 
+// [images][channels][plane] with its channels last, and back.
+template <class T>
+std::vector<T> turned(const std::vector<T>& from, int64_t images, int64_t channels, int64_t plane, bool back = false) {
+  std::vector<T> to(from.size());
+  for (int64_t n = 0; n < images; n++)
+    for (int64_t c = 0; c < channels; c++)
+      for (int64_t p = 0; p < plane; p++) {
+        const size_t rows = size_t((n * channels + c) * plane + p), last = size_t((n * plane + p) * channels + c);
+        to[back ? rows : last] = from[back ? last : rows];
+      }
+  return to;
+}
+
 template <class T>
 void check_shape(const ConvShape& s) {
   const int64_t xs = s.n * s.c * s.in_plane(), ws = s.o * (s.c / s.groups) * s.taps(), ys = s.n * s.o * s.out_plane();
   const std::vector<T> x = noise<T>(xs, 1), w = noise<T>(ws, 2), dy = noise<T>(ys, 3), b = noise<T>(s.o, 4);
   const std::vector<T> bc = noise<T>(s.c, 5);
   std::vector<double> y(ys), ym(ys), dx(xs), dxm(xs), dw(ws), dwm(ws);
-  for (int64_t i = 0; i < ys; i++) y[i] = b[i / s.out_plane() % s.o];
-  for (int64_t i = 0; i < xs; i++) dx[i] = bc[i / s.in_plane() % s.c];
+  for (int64_t i = 0; i < ys; i++) y[i] = b[i / s.out_plane() % s.o], ym[i] = std::abs(y[i]);
+  for (int64_t i = 0; i < xs; i++) dx[i] = bc[i / s.in_plane() % s.c], dxm[i] = std::abs(dx[i]);
   each_product(s, [&](int64_t i, int64_t j, int64_t k) {
     y[k] += double(x[i]) * w[j], ym[k] += std::abs(double(x[i]) * w[j]);
     dx[i] += double(dy[k]) * w[j], dxm[i] += std::abs(double(dy[k]) * w[j]);
@@ -156,6 +169,21 @@ void groups() {
   both(square(1, 8, 4, 3, 1, 0, 10, 2));
   both(square(2, 32, 64, 3, 1, 1, 6, 4));
   both(square(2, 5, 5, 5, 1, 2, 21, 5));
+}
+void a_kernel_for_each_channel() {
+  for (int64_t kernel : {1, 3, 5, 7})
+    for (int64_t stride : {1, 2, 3}) {
+      both(square(2, 35, 35, kernel, stride, kernel / 2, 15, 35));
+      both(square(3, 16, 16, kernel, stride, 0, 9, 16));
+    }
+  both(square(5, 16, 16, 3, 1, 1, 70, 16));  // several bands, of images in slices
+  both(square(1, 32, 32, 3, 2, 1, 100, 32));
+  both(square(1, 48, 48, 5, 2, 4, 23, 48, 3));  // dilation
+  both(square(2, 17, 17, 2, 3, 0, 11, 17));     // inputs that nothing sees
+  both(square(1, 20, 20, 3, 1, 4, 3, 20));      // more padding than kernel
+  both(square(2, 40, 40, 4, 1, 0, 4, 40));      // one output
+  both(shape(2, 24, 24, 24, {50}, {4}, {1}, {3}, {1}));
+  both(shape(2, 16, 16, 16, {5, 33}, {3, 1}, {2, 1}, {1, 0}, {1, 1}));
 }
 void one_and_three_dimensions() {
   both(shape(4, 1, 9, 1, {5}, {5}, {1}, {2}, {2}));  // one output, not all of the kernel inside
@@ -224,6 +252,7 @@ int all_tests() {
   RUN(two_dimensions);
   RUN(rectangles);
   RUN(groups);
+  RUN(a_kernel_for_each_channel);
   RUN(one_and_three_dimensions);
   RUN(many_positions);
   RUN(an_infinite_pixel_stays_where_it_is);

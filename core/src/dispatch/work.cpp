@@ -48,7 +48,7 @@ TORCH_PER_ISA(const RandomKernels& random_table(); const GemmKernels& gemm_table
               void add_conv_weights(conv::Engine&); void add_conv_direct(conv::Engine&);
               void add_conv_winograd(conv::Engine&); void add_conv_winograd_weights(conv::Engine&);
               void add_conv_windows(conv::Engine&); void add_conv_dots(conv::Engine&);
-              void add_conv_last(conv::Engine&);)
+              void add_conv_last(conv::Engine&); void add_conv_depthwise(conv::Engine&);)
 
 namespace {
 
@@ -121,9 +121,10 @@ void choose_instruction_set() {
   TORCH_PICK_ISA(add_pooling_last)(pool_f32);
   TORCH_PICK_ISA(add_resample)(pool_f32, pool_f64);
   set_on_cpu(pool_f32), set_on_cpu(pool_f64), set_on_cpu(pool_i64);
-  for (auto add : {TORCH_PICK_ISA(add_conv_gemm), TORCH_PICK_ISA(add_conv_weights), TORCH_PICK_ISA(add_conv_direct),
-                   TORCH_PICK_ISA(add_conv_winograd), TORCH_PICK_ISA(add_conv_winograd_weights),
-                   TORCH_PICK_ISA(add_conv_windows), TORCH_PICK_ISA(add_conv_dots), TORCH_PICK_ISA(add_conv_last)})
+  for (auto add :
+       {TORCH_PICK_ISA(add_conv_gemm), TORCH_PICK_ISA(add_conv_weights), TORCH_PICK_ISA(add_conv_direct),
+        TORCH_PICK_ISA(add_conv_winograd), TORCH_PICK_ISA(add_conv_winograd_weights), TORCH_PICK_ISA(add_conv_windows),
+        TORCH_PICK_ISA(add_conv_dots), TORCH_PICK_ISA(add_conv_last), TORCH_PICK_ISA(add_conv_depthwise)})
     add(convolution);
   set_on_cpu(convolution);
   set_on_cpu(class_loss_float), set_on_cpu(class_loss_double);

@@ -102,7 +102,8 @@ void run_gemm(const PatchGemm<T>& job, bool channels_last = false) {
     (channels_last ? engine().last_f64 : engine().gemm_f64)(job);
 }
 
-// One output pixel that sees the whole input, and weights that lie as the input does: three products with an image a row.
+// One output pixel that sees the whole input, and weights that lie as the input does: three products with an image a
+// row.
 bool is_one_pixel(const ConvShape& s) {
   bool whole = s.groups == 1 && s.out_plane() == 1 && (s.taps() == 1 || s.channels_last == s.channels_last_weights);
   for (int k = 0; k < 3; k++)
@@ -168,6 +169,23 @@ bool use_winograd(const ConvShape& s, int64_t channels, int64_t rows, int64_t ou
          s.stride[2] == 1 && s.padding[1] == s.padding[2] && padding >= 0 && padding <= 2 && channels >= 16 &&
          rows >= 16 &&
          kOfPixel * in_panels(out_h, out_w) - kOfTile * in_panels((out_h + 1) / 2, (out_w + 1) / 2) > of_weights;
+}
+
+// A kernel for each channel. From as many channels as make a vector, lanes are channels, unless a few rows of them
+// outgrow the caches.
+bool is_depthwise(const ConvShape& s) {
+  constexpr int64_t kLanes = 16, kLargestBand = 300000;
+  if (!is_flat(s) || s.groups != s.c || s.groups != s.o || s.c < kLanes) return false;
+  const int64_t reach_y = (s.kernel[1] - 1) * s.dilation[1], reach_x = (s.kernel[2] - 1) * s.dilation[2];
+  const int64_t rows = std::min<int64_t>(4, std::max(s.in[1], s.out[1])) * s.stride[1] + reach_y;
+  return kLanes * rows * (std::max(s.in[2], s.out[2] * s.stride[2]) + reach_x) <= kLargestBand;
+}
+template <class T>
+void run_depthwise(const PatchGemm<T>& job, bool channels_last) {
+  if constexpr (sizeof(T) == 4)
+    engine().depthwise_f32(job, channels_last);
+  else
+    engine().depthwise_f64(job, channels_last);
 }
 
 // The direct kernel pays for patches that few rows use, that are large, or where little of a phase plane is padding.
@@ -246,6 +264,7 @@ Direct direct_backward(const ConvShape& s, const float* dy, const float* w, cons
 
 bool prefers_channels_last(const ConvShape& s) {
   constexpr int64_t kRun = 16;  // channels that a patch copies together
+  if (is_depthwise(s)) return true;
   return s.groups == 1 && s.c >= kRun && s.o >= kRun &&
          !use_winograd(s, s.c, s.o, s.out[1], s.out[2], s.padding[1], kTransformedWeights);
 }
@@ -257,13 +276,14 @@ void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* 
   if (is_one_pixel(s)) return product_forward(s, x, w, bias, y);
   const std::vector<Tap> taps = forward_taps(s);
   Phase phase{{s.n, int(s.out[0]), int(s.out[1]), int(s.out[2])}, taps.data(), int(taps.size()), 0, {1, 1, 1}, {}, 0};
+  const bool depthwise = is_depthwise(s);
   if constexpr (sizeof(T) == 4) {
     if (!s.channels_last && use_winograd(s, s.c, s.o, s.out[1], s.out[2], s.padding[1], kTransformedWeights) &&
         engine().winograd({s.n, s.o, s.c, w, s.c * 9, s.weight_channel(), s.weight_tap(), false, x, int(s.in[1]),
                            int(s.in[2]), int(s.padding[1]), y, bias}))
       return;
     const Direct direct = direct_forward(s, x, w, bias, y, phase);
-    if (!s.channels_last && use_direct(s, direct, s.out[2])) return engine().direct(direct);
+    if (!s.channels_last && !depthwise && use_direct(s, direct, s.out[2])) return engine().direct(direct);
   }
   const int64_t per_row = group_in(s) * s.taps();
   PatchGemm<T> job{s.groups,
@@ -284,6 +304,7 @@ void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* 
                    int(s.out[1]),
                    int(s.out[2]),
                    bias};
+  if (depthwise) return run_depthwise(job, s.channels_last);
   run_gemm(job, s.channels_last);
 }
 
@@ -302,7 +323,7 @@ void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bi
   if (plan.phases.empty()) return;  // only the padding is seen
   if constexpr (sizeof(T) == 4) {
     const Direct direct = direct_backward(s, dy, w, bias, dx, plan);
-    if (!s.channels_last && use_direct(s, direct, (s.in[2] + s.stride[2] - 1) / s.stride[2]))
+    if (!s.channels_last && !is_depthwise(s) && use_direct(s, direct, (s.in[2] + s.stride[2] - 1) / s.stride[2]))
       return engine().direct(direct);
   }
   const int64_t per_output = group_in(s) * s.taps();
@@ -324,6 +345,7 @@ void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bi
                    int(s.in[1]),
                    int(s.in[2]),
                    bias};
+  if (is_depthwise(s)) return run_depthwise(job, s.channels_last);
   run_gemm(job, s.channels_last);
 }
 
@@ -335,6 +357,12 @@ void conv_backward_weights(const ConvShape& s, const T* x, const T* dy, T* dw) {
   if (is_one_pixel(s)) return product_weights(s, x, dy, dw);
   const std::vector<Tap> taps = forward_taps(s);
   const WeightGradient<T> job{&s, taps.data(), int(taps.size()), x, dy, dw};
+  if (is_depthwise(s)) {
+    if constexpr (sizeof(T) == 4)
+      return engine().depthwise_weights_f32(job);
+    else
+      return engine().depthwise_weights_f64(job);
+  }
   if (s.channels_last) {
     if constexpr (sizeof(T) == 4)
       return engine().last_weights_f32(job);

@@ -105,6 +105,11 @@ struct Engine {
   bool (*windows)(const WeightGradient<float>&);  // false: there is no tile for this kernel width
   void (*dots)(const WeightGradient<float>&);
   void (*direct)(const Direct&);
+  // One channel and one row for each group.
+  void (*depthwise_f32)(const PatchGemm<float>&, bool channels_last);
+  void (*depthwise_f64)(const PatchGemm<double>&, bool channels_last);
+  void (*depthwise_weights_f32)(const WeightGradient<float>&);
+  void (*depthwise_weights_f64)(const WeightGradient<double>&);
   // false: a result was not finite; the caller must use another way
   bool (*winograd)(const Winograd&);
   bool (*winograd_weights)(const WeightGradient<float>&);
