@@ -443,3 +443,57 @@ def test_sizes_that_were_equal_and_are_not_have_a_program_of_their_own():
     for a, b in ((3, 3), (4, 4), (6, 6), (5, 6), (7, 5), (8, 8)):
         x, y = torch.randn(a), torch.randn(b)
         assert torch.equal(compiled(x, y), f(x, y))
+
+
+class Kept:
+    """Keys that grow by one at each call."""
+
+    def __init__(self):
+        self.all = None
+
+    def update(self, x):
+        self.all = x if self.all is None else torch.cat([self.all, x], 1)
+        return self.all
+
+
+def decode(f, turns):
+    kept, x, given = Kept(), torch.ones(1, 4, 2), []
+    for _ in range(turns):
+        y, length = f(x, kept, torch.ones(1, x.shape[1] + (0 if kept.all is None else kept.all.shape[1])))
+        given.append((y, length, kept.all.clone()))
+        x = y[:, -1:].sin()
+    return given
+
+
+def test_what_an_argument_keeps_grows_with_one_program():
+    def f(x, kept, mask):
+        keys = kept.update(x * 2)
+        scores = (x @ keys.transpose(1, 2)) * mask[:, None]
+        return scores.softmax(-1) @ keys, keys.shape[1]
+
+    compiled = torch.compile(f, fullgraph=True)
+    for (y, n, kept), (expected, m, wanted) in zip(decode(compiled, 12), decode(f, 12)):
+        assert torch.equal(y, expected)
+        assert torch.equal(kept, wanted)
+        assert n == m
+    assert captures(compiled) == 3
+
+
+def test_an_argument_is_changed_once_where_other_sizes_are_tried():
+    class Box:
+        def __init__(self):
+            self.sums, self.last = [], None
+
+    def f(x, box):
+        box.last = x.cumsum(0)
+        box.sums.append(box.last)
+        return box.last * 2
+
+    compiled, box = torch.compile(f, fullgraph=True), Box()
+    for n in (3, 4, 5):
+        box.sums.clear()
+        compiled(torch.ones(n), box)
+        assert len(box.sums) == 1
+        assert box.sums[0] is box.last
+        assert torch.equal(box.last, torch.arange(1.0, n + 1))
+    assert captures(compiled) == 2

@@ -4,15 +4,16 @@ sizes change (``dynamic=True``, ``mark_dynamic``): the second set is then one th
 
 from __future__ import annotations
 
+import collections
 import sys
 
 import torch
 from torch._dynamo import config
 
 from ._backends import native
+from ._effects import NOTHING
 from ._guards import layout_of
 from ._observer import Observer
-from ._outside import is_argument
 from ._sizes import Size, Space, shapes_watched
 
 __all__ = ["Resized", "general", "resized"]
@@ -42,7 +43,7 @@ class Resized(Observer):
 
     def layout(self, value, source):
         """What is guarded of an input: sizes that may change are not."""
-        dims = self.free.get(source, ()) if is_argument(source) else ()
+        dims = self.free.get(source, ()) if self.changes_with_calls(source) else ()
         kind, dtype, sizes, strides, device, needs_grad = layout_of(value)
         if dims:
             sizes = tuple(-1 if i in dims else n for i, n in enumerate(sizes))
@@ -133,24 +134,55 @@ def _within(ranges, *calls):
     )
 
 
-def _with_sizes(value, source, layouts, free, made):
-    """An argument as it was in another call: its tensors with the sizes that they had there. ``made`` are those that have been
-    made: id -> (what it was, what it is), since one tensor may stand in several places.
+class _Before:
+    """What a call was given, as it was before it: lists, dicts and objects made anew, with tensors of other sizes. A tensor or an
+    object that stands in several places stands in them as one.
     """
-    if source in free:
-        _, dtype, sizes, strides, device, needs_grad = layouts[source]
-        other = torch.empty_strided(sizes, strides, dtype=dtype, device=device).zero_().requires_grad_(needs_grad)
-        made[id(value)] = value, other
-        return other
-    if isinstance(value, torch.Tensor):
-        return made.get(id(value), (value, value))[1]
-    if type(value) in (list, tuple):
-        return type(value)(_with_sizes(v, ("index", source, i), layouts, free, made) for i, v in enumerate(value))
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*(_with_sizes(v, ("index", source, i), layouts, free, made) for i, v in enumerate(value)))
-    if type(value) is dict:
-        return {k: _with_sizes(v, ("key", source, k), layouts, free, made) for k, v in value.items()}
-    return value
+
+    def __init__(self, observer, layouts, free):
+        self.observer, self.layouts, self.free, self.made = observer, layouts, free, {}
+
+    def of(self, value):
+        """A value as it was."""
+        if id(value) not in self.made:
+            self._make(value)
+        return self.made[id(value)]
+
+    def _make(self, value):
+        observer, kind = self.observer, type(value)
+        now = self.made[id(value)] = value
+        change = observer.changed.get((id(value), None))
+        if isinstance(value, torch.Tensor):
+            source = next((s for s in self.free if observer.known_at[s] is value), None)
+            if source is not None:
+                _, dtype, sizes, strides, device, needs_grad = self.layouts[source]
+                made = torch.empty_strided(sizes, strides, dtype=dtype, device=device)
+                now = made.zero_().requires_grad_(needs_grad)
+        elif kind is tuple:
+            now = tuple(map(self.of, value))
+        elif isinstance(value, tuple) and hasattr(value, "_fields"):
+            now = kind(*map(self.of, value))
+        elif kind in (list, dict, collections.OrderedDict):
+            now = self.made[id(value)] = kind()
+            held = value if change is None else change.before
+            if kind is list:
+                now += map(self.of, held)
+            else:
+                now.update((k, self.of(v)) for k, v in held.items())
+        elif id(value) in observer.loose and kind.__new__ is object.__new__ and not _has_slots(kind):
+            now = self.made[id(value)] = object.__new__(kind)
+            own = dict(object.__getattribute__(value, "__dict__"))
+            own.update((c.name, c.before) for c in observer.changed.values() if c.value is value and c.name is not None)
+            object.__getattribute__(now, "__dict__").update((k, self.of(v)) for k, v in own.items() if v is not NOTHING)
+        self.made[id(value)] = now
+
+    def makes(self, value):
+        """Whether another object stands for this one."""
+        return self.of(value) is not value
+
+
+def _has_slots(kind):
+    return any(vars(base).get("__slots__") for base in kind.__mro__)
 
 
 def _signature(graph):
@@ -199,12 +231,15 @@ def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False
     ``observer`` has watched this call, ``graph`` is its program; ``before`` are layouts of the arguments of another call. A
     backend of one's own may look at the sizes of its examples: it gets a program for all sizes only where these are ``asked`` for.
     """
-    if compiled.dynamic is False or compiled.in_vain >= 2 or any(True for _ in observer.effects()):
+    if compiled.dynamic is False or compiled.in_vain >= 2:
+        return None
+    again = _Before(observer, {}, {})  # to be called with, so that what is changed is changed once
+    if not all(again.makes(value) for _, value, *_ in observer.effects()):
         return None
     if _reaches_out(graph):
         return None
     free = changed(before, observer.layouts)
-    if not free or not all(map(is_argument, free)):
+    if not free:
         return None
     if any(_static(observer.known_at[source], dims) for source, dims in free.items()):
         return None
@@ -232,7 +267,7 @@ def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False
         for layouts in ((None, before), [_made_up(observer.layouts, free, factors) for factors in _FACTORS]):
             if layouts[1] is None:
                 break
-            found = _watched(compiled, args, kwargs, finish, free, ranges, layouts, ties)
+            found = _watched(compiled, args, kwargs, finish, observer, free, ranges, layouts, ties)
             if found and found[0].holds(observer.layouts) and _work(found[0].graph) == _work(graph):
                 compiled.in_vain -= 1
                 return found
@@ -244,14 +279,12 @@ def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False
     return None
 
 
-def _watched(compiled, args, kwargs, finish, free, ranges, layouts, ties):
+def _watched(compiled, args, kwargs, finish, observer, free, ranges, layouts, ties):
     """What the function does with these sizes (None: those of the arguments), if it is the same for all of them."""
     found = []
     for each in layouts:
-        given, names, made = args, kwargs, {}
-        if each is not None:
-            given = tuple(_with_sizes(a, ("index", ("args",), i), each, free, made) for i, a in enumerate(args))
-            names = {k: _with_sizes(v, ("key", ("kwargs",), k), each, free, made) for k, v in kwargs.items()}
+        before = _Before(observer, each or {}, free if each else {})
+        given, names = tuple(map(before.of, args)), {k: before.of(v) for k, v in kwargs.items()}
         watcher = Resized(free, ranges, ties)
         result = watcher.run(compiled.function, given, names)
         if watcher.reason is None:
@@ -280,7 +313,7 @@ def general(compiled, args, kwargs, finish, observer, graph):
     marked, all_dims = {}, {}
     for source, (kind, _, sizes, *_) in observer.layouts.items():
         value = observer.known_at.get(source)
-        if kind is not torch.Tensor or value is None or not is_argument(source):
+        if kind is not torch.Tensor or value is None:
             continue
         dims = tuple(i for i, n in enumerate(sizes) if n >= 2 and not _static(value, (i,)))
         all_dims[source] = dims

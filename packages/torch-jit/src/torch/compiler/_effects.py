@@ -14,7 +14,7 @@ from ._guards import FIXED, is_plain, of_class, same_value
 from ._own import BINARY
 from ._tables import has_dict, is_torchs, module_class
 
-_NOTHING = object()
+NOTHING = object()
 #: containers whose new contents a program can write
 _WRITTEN = (list, dict, collections.OrderedDict)
 
@@ -142,7 +142,7 @@ class Effects:
             if name in held:
                 return held[name]
         slot = of_class(type(value), name)
-        return getattr(value, name, _NOTHING) if isinstance(slot, types.MemberDescriptorType) else _NOTHING
+        return getattr(value, name, NOTHING) if isinstance(slot, types.MemberDescriptorType) else NOTHING
 
     def changes(self, value):
         """The contents of a container are about to change."""
@@ -218,12 +218,12 @@ class Effects:
         if is_plain(before) and _is(now, before):  # put back, as long as it is found so
             self.outside_value(before, ("attr", self.known[id(value)][1], name))
             return
-        if now is before is _NOTHING:
+        if now is before is NOTHING:
             self.guards.check("noattr", self.known[id(value)][1], name)
             return
         if change.seen and not self.whole and type(now) in (int, float) and type(before) is type(now):
             self.stop(f"the attribute {name} of a {type(value).__qualname__} counts", frames=change.frames)
-        yield ("del", value, name) if now is _NOTHING else ("attr", value, name, now)
+        yield ("del", value, name) if now is NOTHING else ("attr", value, name, now)
 
     def _of_list(self, change):
         value, before = change.value, change.before
@@ -250,7 +250,7 @@ class Effects:
             if key not in value:
                 yield "without", value, key
         for key, now in value.items():
-            was = before.get(key, _NOTHING)
+            was = before.get(key, NOTHING)
             if not _is(now, was):
                 if type(now) in (int, float) and type(was) is type(now) and not self.whole:
                     text = f"the item {key!r} of a {type(value).__qualname__} from outside counts"

@@ -131,7 +131,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         self.seen = set()  # (id, name) of attributes of objects from outside that were read
         self.ids = set()  # what id() gave
         self.blocks = 0  # how many blocks of the graph what runs stands in
-        self.loose = set()  # ids of objects that another one of their class may stand for
+        self.loose = {}  # id of an object that another one of its class may stand for -> its source
         self.tensors = set()
         self.constant_values = set()
         self.state = state_of_thread()

@@ -36,7 +36,8 @@ def registered(observer, function, args, kwargs):
     """An operator of ``torch.ops`` or ``torch.library``: recorded as what it is, whatever its functions do."""
     from ._observer import _thread
 
-    operator = getattr(function, "_opoverload", function)
+    operator, numbers = getattr(function, "_opoverload", function), observer.numbers
+    args, kwargs = tuple(map(numbers, args)), {k: numbers(v) for k, v in kwargs.items()}
     before = _thread.observer, observer.working, observer.in_operator
     _thread.observer, observer.working, observer.in_operator = None, True, True
     try:

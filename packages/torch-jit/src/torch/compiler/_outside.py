@@ -83,7 +83,7 @@ class Outside:
             self.stop(f"{_say(source)} is a {kind.__qualname__}")
         elif of_arguments and not is_fixed(value) and has_dict(value):
             guards.check("type", source, kind)
-            self.loose.add(id(value))
+            self.loose[id(value)] = source
         elif kind is types.MethodType:
             guards.check("type", source, kind)
             self.outside_value(value.__func__, ("attr", source, "__func__"))
@@ -114,7 +114,7 @@ class Outside:
             return value
         guards = self.guards
         guards.check("tensor", source, self.layout(value, source))
-        if is_argument(source):
+        if self.changes_with_calls(source):
             self.layouts[source], self.known_at[source] = layout_of(value), value
         slot = guards.slot(source)
         v = self.graph.addInput(f"input_{len(self.inputs)}", ir.TensorType.get())
@@ -128,6 +128,14 @@ class Outside:
         self.tensors.add(id(value))
         self.kept.append(value)
         return value
+
+    def changes_with_calls(self, source):
+        """Whether a source is an argument, or what lists, tuples, dicts and objects among them hold that are others each time."""
+        while source[0] in ("index", "key", "attr"):
+            if source[0] == "attr" and source[1] not in self.loose.values():
+                return False
+            source = source[1]
+        return source in (("args",), ("kwargs",))
 
     def layout(self, value, source):
         """What is guarded of a tensor."""
@@ -148,13 +156,6 @@ class Outside:
             self.outside_value(value, ("index", ("args",), i), True)
         for name, value in kwargs.items():
             self.outside_value(value, ("key", ("kwargs",), name), True)
-
-
-def is_argument(source):
-    """Whether a source is an argument, or an item of one in lists, tuples and dicts."""
-    while source[0] in ("index", "key"):
-        source = source[1]
-    return source in (("args",), ("kwargs",))
 
 
 def is_fixed(value):

@@ -266,6 +266,8 @@ def _space(tensor):
     space = getattr(_thread, "space", None)
     if space is None or space.inside or space.observer.reason is not None or not ir._native._tracing():
         return None
+    if space.observer.in_operator:  # of torch.library, which is recorded whole
+        return None
     return space if space.observer.tracer.has_value(tensor) else None
 
 

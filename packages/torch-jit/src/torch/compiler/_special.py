@@ -23,6 +23,7 @@ from ._guards import is_key, is_plain, of_class
 from ._instrument import catches, may_drop
 from ._opaque import applied
 from ._opaque import unwatched as unwatched_call
+from ._sizes import Size
 from ._tables import is_cast, is_mode, is_torchs, tensors_in
 from ._trees import TREES
 
@@ -115,6 +116,8 @@ def _as_tensor(observer, args, kwargs):
 
 def _tensor(observer, args, kwargs):
     """``torch.tensor`` of numbers: the same each time, and new each time."""
+    if args and isinstance(args[0], Size):
+        args = args[0].or_escape("becomes a tensor"), *args[1:]
     result = torch.tensor(*args, **kwargs)
     if kwargs.get("requires_grad") or any(True for _ in tensors_in((args, kwargs))) or not all(map(_numbers, args)):
         observer.stop(f"torch.tensor of a {type(args[0]).__qualname__} is called" if args else "torch.tensor is called")
