@@ -114,3 +114,13 @@ def test_a_nan_is_the_extreme_of_what_meets_it():
     for how in ("amax", "amin"):
         there = torch.zeros(2).cuda().scatter_reduce(0, at.cuda(), y.cuda(), how).cpu()
         assert there[0].isnan() and there[1] == (2 if how == "amax" else 0)
+
+
+def test_a_number_of_the_device_is_an_index_of_the_cpu_too():
+    x, at = torch.arange(12.0).reshape(3, 4), torch.tensor(2, device="cuda")
+    assert torch.equal(x[at], x[2]) and torch.equal(x[:, at], x[:, 2]) and x[at, at - 1].item() == 9
+    x[at] = 0
+    assert x.sum().item() == 28 and [7, 8, 9][at] == 9
+    for index in (at[None], torch.tensor(True, device="cuda")):
+        with pytest.raises(RuntimeError, match="index: Expected all tensors to be on the same device.*cpu.*cuda:0"):
+            x[index]

@@ -74,9 +74,13 @@ Index index_of(PyObject* o, const Tensor& self) {
   if (PyBool_Check(o)) return Index::boolean(o == Py_True);
   if (is_tensor(o)) {
     if (is_any_sparse(borrow(o)) && !is_dense(borrow(o), "index")) throw PythonError();
-    TORCH_CHECK(borrow(o).device() == self.device() || borrow(o).device().type == DeviceType::CPU,
-                "index: Expected all tensors to be on the same device, but the ", "tensor ", self, " is on ",
-                self.device(), " and an index on ", borrow(o).device());
+    const Tensor& t = borrow(o);
+    const bool elsewhere = t.device() != self.device() && t.device().type != DeviceType::CPU;
+    // A number is one wherever it lies; where the tensor is, it stays a tensor, for which nobody waits.
+    if (elsewhere && t.dim() == 0 && is_integral(t.dtype()) && t.dtype() != DType::UInt8 && !t.is_meta())
+      return Index::at(as_integer(o));
+    TORCH_CHECK(!elsewhere, "index: Expected all tensors to be on the same device, but the ", "tensor ", self,
+                " is on ", self.device(), " and an index on ", t.device());
     return index_of_tensor(unwrap(o));
   }
   if (PyIndex_Check(o) && is_number(o)) return Index::at(as_integer(o));
