@@ -160,6 +160,19 @@ def test_steps_of_a_graph_that_is_replayed_are_counted_on_the_device(algorithm, 
         assert torch.allclose(optimizers[0].state[params[0]][name].cpu(), value, rtol=1e-5), name
 
 
+def test_a_graph_replays_adagrad_whose_rate_does_not_fall():
+    params, plain = ([torch.ones(3, device=device, requires_grad=True)] for device in ("cuda", "cpu"))
+    optimizers = optim.Adagrad(params, lr=0.1, weight_decay=0.1), optim.Adagrad(plain, lr=0.1, weight_decay=0.1)
+    params[0].grad, plain[0].grad = (torch.tensor([2.0, -1.0, 0.5], device=p[0].device) for p in (params, plain))
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        optimizers[0].step()
+    for _ in range(4):
+        graph.replay()
+        optimizers[1].step()
+        assert torch.allclose(params[0].cpu(), plain[0], rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("algorithm, options", CAPTURED)
 def test_steps_that_the_device_counts_do_not_wait(algorithm, options):
     w = torch.ones(3, device="cuda", requires_grad=True)
@@ -205,13 +218,13 @@ def test_a_graph_cannot_hold_a_step_that_the_cpu_counts():
     with pytest.raises(RuntimeError, match="Adam.step: attempting CUDA graph capture .* capturable=False; make"):
         captured(optim.Adam)
     with pytest.raises(NotImplementedError, match="Adagrad.step: the number of steps is counted on the CPU"):
-        captured(optim.Adagrad)
+        captured(optim.Adagrad, lr_decay=0.1)
     for algorithm in (optim.Adam, optim.NAdam):
         with pytest.raises(
             RuntimeError, match=r"steps of a parameter of size \(3,\) was begun on the CPU.*capturable=True"
         ):
             captured(algorithm, {"capturable": True})
-    assert captured(optim.RMSprop, capturable=True) and captured(optim.SGD, lr=0.1)
+    assert captured(optim.RMSprop, capturable=True) and captured(optim.SGD, lr=0.1) and captured(optim.Adagrad)
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])

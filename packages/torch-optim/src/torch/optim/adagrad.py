@@ -31,7 +31,8 @@ class Adagrad(Optimizer):
     tensor([0.9000])
     """
 
-    _has_count = True
+    def _counts(self, group):
+        return group["lr_decay"] != 0
 
     def __init__(
         self,

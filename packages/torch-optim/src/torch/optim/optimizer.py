@@ -338,6 +338,10 @@ class Optimizer:
 
     _has_count = False  # whether a formula has the number of steps
 
+    def _counts(self, group):
+        """Whether it has for these parameters."""
+        return self._has_count
+
     def _check_capture(self, group):
         """A graph replays what the device was given: numbers of the CPU would stay those of the step that is recorded."""
         name = type(self).__name__
@@ -346,12 +350,12 @@ class Optimizer:
                 f"{name}.step: attempting CUDA graph capture of a step whose param_group has capturable=False; make the "
                 "optimizer with capturable=True, or take the step outside of the graph"
             )
-        if self._has_count and "capturable" not in group:
+        if self._counts(group) and "capturable" not in group:
             raise NotImplementedError(
                 f"{name}.step: the number of steps is counted on the CPU, so that a CUDA graph would replay the same one; "
                 "take the step outside of the graph (optimizers that have the option capturable can be captured)"
             )
-        for p in group["params"] if self._has_count else ():
+        for p in group["params"] if self._counts(group) else ():
             steps = self.state.get(p, {}).get("step")
             if steps is not None and not (isinstance(steps, torch.Tensor) and steps.is_cuda):
                 raise RuntimeError(
