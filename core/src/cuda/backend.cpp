@@ -176,6 +176,7 @@ void start() {
   set_work(DeviceType::CUDA, &sparse_matrices);
   set_work(DeviceType::CUDA, &lapack);
   set_work(DeviceType::CUDA, &solver);
+  set_work(DeviceType::CUDA, &triangles);
   set_work(DeviceType::CUDA, &chains);
   set_work(DeviceType::CUDA, &recurrences);
 }

@@ -21,6 +21,7 @@ struct ScanWork;
 struct SolverWork;
 struct SortWork;
 struct SparseWork;
+struct TriangularWork;
 }  // namespace torch
 
 namespace torch::cuda {
@@ -63,6 +64,7 @@ extern const SparseWork sparse_matrices;
 extern const ChainWork chains;            // chain.cpp
 extern const RecurrenceWork recurrences;  // recurrence.cpp
 extern const SolverWork solver;           // cusolver.cpp
+extern const TriangularWork triangles;    // triangular.cu
 
 // Registers the backend and all tables; once, when the plug-in is loaded.
 void start();

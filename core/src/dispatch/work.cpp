@@ -135,7 +135,7 @@ void choose_instruction_set() {
   set_on_cpu(recurrence_on_cpu), set_on_others(recurrence_by_operators);
   set_on_others(sorting_by_order), set_on_others(masking_by_places), set_on_others(counting_by_operators);
   known<SortWork>(), known<MaskWork>();  // what those stand on
-  known<LapackWork>(), known<SolverWork>(), known<DrawWork>(), known<FftWork>();
+  known<LapackWork>(), known<SolverWork>(), known<TriangularWork>(), known<DrawWork>(), known<FftWork>();
   known<CopyWork>(), known<ElementwiseWork>(), known<ReduceWork>(),
       known<ChainWork>();  // the CPU has the engine for these (iterate.h)
 }

@@ -5,7 +5,7 @@
 //   set_lapack<op::linalg_qr, qr>();
 //
 // A device may compute some itself (SolverWork). Such an operator is registered as set_lapack<op, f, kSolved>(), and
-// asks solver_of() where it would begin to compute.
+// asks solver_of() where it would begin to compute; another condition may stand in the place of kSolved.
 #pragma once
 #include "dispatch/work.h"
 #include "ops/linalg/work.h"
@@ -26,18 +26,14 @@ std::tuple<T...> moved(const std::tuple<T...>& all, Device device) {
   return std::apply([&](const T&... t) { return std::tuple<T...>(moved(t, device)...); }, all);
 }
 
-constexpr bool kSolved = true;
-
 // What computes for the matrices of `a` in place of LAPACK; null: nothing does.
 inline const SolverWork* solver_of(const Tensor& a) {
   if (TORCH_LIKELY(a.device().type == DeviceType::CPU) || a.is_meta() || a.numel() == 0) return nullptr;
   const SolverWork* const solver = work<SolverWork>.find(a.device());
   return solver && solver->takes(a) ? solver : nullptr;
 }
-template <class... Rest>
-const SolverWork* solver_for(const Tensor& a, const Rest&...) {
-  return solver_of(a);
-}
+constexpr auto kSolved = [](const Tensor& a, const auto&...) { return solver_of(a) != nullptr; };
+constexpr auto kNever = [](const auto&...) { return false; };
 
 // The first tensor's that is not a number on the CPU.
 inline void find_device(Device& found, const Tensor& t) {
@@ -46,25 +42,24 @@ inline void find_device(Device& found, const Tensor& t) {
 template <class T>
 void find_device(Device&, const T&) {}
 
-template <class Tag, auto f, bool solved, class Seq>
+template <class Tag, auto f, auto computes, class Seq>
 struct ThroughCpu;
-template <class Tag, auto f, bool solved, size_t... I>
-struct ThroughCpu<Tag, f, solved, std::index_sequence<I...>> {
+template <class Tag, auto f, auto computes, size_t... I>
+struct ThroughCpu<Tag, f, computes, std::index_sequence<I...>> {
   using S = detail::Signature<Tag>;
   static typename S::Return call(typename S::template Param<I>... arguments) {
     Device device;
     (find_device(device, arguments), ...);
     if (device.type == DeviceType::CPU || device.type == DeviceType::Meta) return f(arguments...);
-    if constexpr (solved)
-      if (solver_for(arguments...)) return f(arguments...);
+    if (computes(arguments...)) return f(arguments...);
     const Device there = work<LapackWork>.on(device)->through;
     return moved(f(moved(arguments, there)...), device);
   }
 };
 
-template <class Tag, auto f, bool solved = false>
+template <class Tag, auto f, auto computes = kNever>
 void set_lapack() noexcept {
-  set_native<Tag>(&ThroughCpu<Tag, f, solved, std::make_index_sequence<detail::Signature<Tag>::schema.count>>::call);
+  set_native<Tag>(&ThroughCpu<Tag, f, computes, std::make_index_sequence<detail::Signature<Tag>::schema.count>>::call);
   OperatorFunctions<Tag>::set(DispatchKey::CPU, f);
 }
 

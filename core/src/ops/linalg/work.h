@@ -33,4 +33,12 @@ struct SolverWork {
                    const Tensor& vh, const Tensor& info);
 };
 
+// Systems with small triangular matrices, of which larger ones are made with products (triangular.cpp).
+struct TriangularWork {
+  static constexpr int64_t kSide = 32;  // the most rows of a
+  // A X = B over x: batches of matrices (b, n, n) and (b, n, columns) at any strides. The other triangle is not read,
+  // nor the diagonal where it is known to be 1.
+  void (*solve)(const char* op, const Tensor& a, const Tensor& x, bool upper, bool unit);
+};
+
 }  // namespace torch

@@ -1,4 +1,4 @@
-"""Random numbers, scans, orders, masks and distances under the checker."""
+"""Random numbers, scans, orders, masks, distances and triangles under the checker."""
 
 import pytest
 import torch
@@ -45,7 +45,13 @@ def distances():
     return [*found, *(backward(d, x, x[:, :5], p, d) for p, d in zip((1.0, 2.0), found, strict=True))]
 
 
+def triangles():
+    a = torch.arange(2 * 70 * 70.0, device="cuda").reshape(2, 70, 70).sin() / 70 + torch.eye(70, device="cuda")
+    b = torch.arange(2 * 70 * 150.0, device="cuda").reshape(2, 70, 150).cos()
+    return [torch.linalg.solve_triangular(a, b, upper=upper) for upper in (True, False)]
+
+
 @pytest.mark.parametrize("order", [0, 5])
-@pytest.mark.parametrize("family", [random, scans, orders, distances])
+@pytest.mark.parametrize("family", [random, scans, orders, distances, triangles])
 def test_a_family_is_clean(family, order):
     assert findings_of(family, order) == []
