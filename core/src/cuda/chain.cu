@@ -28,15 +28,7 @@ struct alignas(4 * sizeof(E)) FourOf {
 
 // Not in chains: those whose registers all others would have to have too.
 template <class F>
-constexpr bool kInChains = (F::kTypes & kFloats) != 0 && F::kArity <= ChainCall::kInputs;
-template <>
-inline constexpr bool kInChains<formula::polygamma> = false;
-template <>
-inline constexpr bool kInChains<formula::igamma_slope> = false;
-template <>
-inline constexpr bool kInChains<formula::standard_gamma_grad> = false;
-template <>
-inline constexpr bool kInChains<formula::dirichlet_grad> = false;
+constexpr bool kInChains = (F::kTypes & kFloats) != 0 && F::kArity <= ChainCall::kInputs && !kLoops<F>;
 template <>
 inline constexpr bool kInChains<formula::lgamma> = false;
 template <>

@@ -133,6 +133,10 @@ using RealOf = typename RealPart<T>::type;
 template <class F, class T>
 using ResultOf =
     std::conditional_t<F::kResult == Gives::Bool, uint8_t, std::conditional_t<F::kResult == Gives::Real, RealOf<T>, T>>;
+// Formulas whose loops over one number take longer than any memory: one kernel for all layouts, an element at a time,
+// and no copies of a loop for each element of a packet.
+template <class F>
+inline constexpr bool kLoops = requires { F::kHeavy; } && !F::kVector;
 // Formulas of complex numbers that are worth 16 bytes at a time: not those with functions, which take their time.
 template <class F>
 inline constexpr bool kPlainComplex = false;
@@ -140,7 +144,7 @@ inline constexpr bool kPlainComplex = false;
 template <class F, class In, class T>
 void launch_formula(const ElementwiseCall& c) {
   using Out = ResultOf<F, T>;
-  if constexpr (std::is_same_v<In, T> && (!kIsComplex<T> || kPlainComplex<F>))
+  if constexpr (std::is_same_v<In, T> && !kLoops<F> && (!kIsComplex<T> || kPlainComplex<F>))
     if (c.dense) {
       auto in = [&](int k) { return reinterpret_cast<const T*>(c.data[k]); };
       return launch(c.op, dense<F, Out, T>, blocks_for(c.n / Packet<T>::kCount), kThreads, 0, c.stream,
@@ -207,12 +211,20 @@ void launch_list(const ListedFormula& f, const ListedCall* calls, int count, cud
   });
 }
 
+template <class F, class T>
+constexpr ListLaunch list_of() {
+  if constexpr (kLoops<F>)
+    return nullptr;
+  else
+    return &launch_list<F, T>;
+}
+
 // The kernels of a formula for the dtype that is computed in, or none.
 template <class F>
 FormulaLaunch formula_for(DType t) {
   if constexpr ((F::kTypes & kFloats) != 0) {
-    if (t == DType::Float32) return {&launch_formula<F, float, float>, &launch_list<F, float>};
-    if (t == DType::Float64) return {&launch_formula<F, double, double>, &launch_list<F, double>};
+    if (t == DType::Float32) return {&launch_formula<F, float, float>, list_of<F, float>()};
+    if (t == DType::Float64) return {&launch_formula<F, double, double>, list_of<F, double>()};
   }
   if constexpr ((F::kTypes & kWords) != 0) {
     const int64_t size = t >= DType::UInt8 && t <= DType::UInt64 ? item_size(t) : 0;
