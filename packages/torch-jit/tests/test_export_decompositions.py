@@ -108,9 +108,9 @@ class Layers(nn.Module):
 
 #: of the operators that stay, by PyTorch's names
 CORE = """_adaptive_avg_pool2d.default _log_softmax.default _native_batch_norm_legit_no_training.default _softmax.default add.Tensor
-addmm.default bmm.default clone.default constant_pad_nd.default convolution.default expand.default gru.input hardtanh.default lstm.input
+addmm.default bmm.default cat.default clone.default constant_pad_nd.default convolution.default expand.default hardtanh.default
 max_pool2d_with_indices.default mean.dim mm.default mul.Tensor native_group_norm.default native_layer_norm.default permute.default
-pow.Tensor_Scalar scaled_dot_product_attention.default slice.Tensor split_with_sizes.default sym_size.int view.default zeros.default"""
+pow.Tensor_Scalar scaled_dot_product_attention.default select.int sigmoid.default slice.Tensor split_with_sizes.default sub.Tensor tanh.default unsqueeze.default view.default zeros.default"""
 
 
 @pytest.mark.parametrize("moves", [False, True])
@@ -129,6 +129,15 @@ def test_a_program_becomes_core_operators_that_compute_the_same(kind, shape, mov
     for node in made.graph.nodes:
         if isinstance(node.meta.get("val"), torch.Tensor):
             assert node.meta["tensor_meta"].shape == node.meta["val"].shape
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_a_recurrent_layer_whose_length_may_change_is_one_operator(kind):
+    net, x = kind(2, 3, bidirectional=True), torch.randn(4, 1, 2)
+    made = export(net, (x,), dynamic_shapes=({0: Dim("n", min=2)},)).run_decompositions()
+    names = {kind: f"aten.{name}.input" for kind, name in ((nn.LSTM, "lstm"), (nn.GRU, "gru"), (nn.RNN, "rnn_tanh"))}
+    assert names[kind] in {str(n.target) for n in made.graph.nodes}
+    torch.testing.assert_close(made.module()(torch.cat([x, x]))[0], net(torch.cat([x, x]))[0])
 
 
 def test_a_norm_that_trains_stays():
@@ -168,6 +177,27 @@ CALLS = {
     "maxima of a line": lambda x: nn.functional.max_pool1d(x, 3, 2, 1),
     "products of batches": lambda x: x[:1] @ x.mT + x[0] @ x.mT,
     "a product with a matrix": lambda x: x.softmax(-1, torch.float64) @ x[0].double().t(),
+    "products of two in a batch": lambda x: torch.einsum("bij,bkj->bik", x, 2 * x),
+    "products in another order": lambda x: torch.einsum("bij,bkj,b->kib", x, x + 1, x[:, 0, 0]),
+    "sums of one": lambda x: torch.einsum("bij->jb", x) + torch.einsum("bij,kj->jb", x, x[0]),
+    "products without a sum": lambda x: torch.einsum("bij,bkj->bikj", x, x[:1].expand(3, 3, 8)).sum(1),
+    "nearest in a line": lambda x: nn.functional.interpolate(x, 5),
+    "exactly nearest": lambda x: nn.functional.interpolate(x, scale_factor=1.7, mode="nearest-exact"),
+    "a line": lambda x: nn.functional.interpolate(x, scale_factor=1.7, mode="linear"),
+    "a line with corners": lambda x: nn.functional.interpolate(x, 5, mode="linear", align_corners=True),
+    "an image": lambda x: nn.functional.interpolate(x[None], scale_factor=(2, 1.5), mode="bilinear"),
+    "an image with corners": lambda x: nn.functional.interpolate(x[None], (5, 7), mode="bilinear", align_corners=True),
+    "an image of nearest pixels": lambda x: nn.functional.interpolate(x[None], scale_factor=2),
+    "an image by a factor that is computed again": lambda x: nn.functional.interpolate(
+        x[None], scale_factor=1.3, mode="bilinear", recompute_scale_factor=True
+    ),
+    "a cubic image": lambda x: nn.functional.interpolate(x[None], (5, 8), mode="bicubic"),
+    "a cubic image with corners": lambda x: nn.functional.interpolate(
+        x[None], (7, 3), mode="bicubic", align_corners=True
+    ),
+    "a volume": lambda x: nn.functional.interpolate(x[None, None], (2, 5, 9), mode="trilinear"),
+    "means of areas": lambda x: nn.functional.interpolate(x[None], (2, 3), mode="area"),
+    "parts and a stack of them": lambda x: torch.stack([part * 2 for part in x.unbind(1)], -1),
     "views of what is turned": lambda x: x.transpose(0, 2).reshape(-1) + x.swapaxes(0, 2).flatten(),
 }
 
@@ -177,7 +207,8 @@ def test_a_call_becomes_core_operators(function):
     torch.manual_seed(0)
     net, x = Calls(function), torch.randn(3, 3, 8)
     made = export(net, (x,)).run_decompositions()
-    assert not {"aten.relu6.default", "aten.conv1d.default", "aten.matmul.default", "aten.max_pool1d.default"} & {
-        str(n.target) for n in made.graph.nodes
-    }
+    whole = ("relu6", "conv1d", "matmul", "max_pool1d", "_einsum", "unbind", "stack", "adaptive_avg_pool")
+    targets = {str(n.target) for n in made.graph.nodes if n.op == "call_function"}
+    assert not targets & {f"aten.{name}.default" for name in whole}
+    assert all(target.startswith(("aten.", "<built-in")) for target in targets), targets
     torch.testing.assert_close(made.module()(x), net(x))

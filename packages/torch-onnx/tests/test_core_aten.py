@@ -33,7 +33,20 @@ class Attention(nn.Module):
         return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2).log_softmax(-1), q @ k.mT
 
 
-@pytest.mark.parametrize(("kind", "shape"), [(Vision, (2, 3, 6, 6)), (Attention, (2, 5, 4))])
+class Composed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers, self.norm = nn.LSTM(4, 3, 2, bidirectional=True), nn.LayerNorm(6)
+
+    def forward(self, x):
+        out = self.norm(self.layers(x)[0])
+        image = torch.einsum("tni,tnj->tij", out, out)[None]
+        sizes = {"scale_factor": 2}, {"size": (5, 7), "mode": "bilinear"}, {"scale_factor": 1.5, "mode": "bicubic"}
+        return out, *(F.interpolate(image, **each) for each in sizes)
+
+
+@pytest.mark.parametrize(("kind", "shape"), [(Composed, (3, 2, 4)), (Vision, (2, 3, 6, 6)), (Attention, (2, 5, 4))])
 def test_a_program_of_core_operators_is_written(kind, shape):
     net, x = kind().eval(), torch.randn(shape)
     program = torch.export.export(net, (x,)).run_decompositions()

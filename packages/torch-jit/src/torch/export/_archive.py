@@ -312,7 +312,7 @@ def _target(library, name):
             )
         return found
     composed, _, overload = name.partition(".")
-    if composed in COMPOSED and overload in ("default", "input"):
+    if composed in COMPOSED and overload in ("default", "input", "vec"):
         return getattr(getattr(torch.ops.aten, composed), overload)
     if name not in _NO_ROWS and name not in _rows.schemas():
         raise ValueError(f"operator aten.{name} is not part of this stack")

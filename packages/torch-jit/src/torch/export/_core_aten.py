@@ -11,7 +11,9 @@ import operator
 
 import torch
 from torch.fx.node import Node, map_arg
+from torch.nn import functional as F
 
+from ._core_composed import FUNCTIONS
 from ._leaves import recurrent
 from ._tape import describe
 
@@ -29,14 +31,19 @@ __all__ = ["COMPOSED", "Maker", "Rule", "table"]
 COMPOSED = {
     "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "_log_softmax", "_native_batch_norm_legit_no_training", "_softmax", "gru", "lstm",
     "max_pool2d_with_indices", "max_pool3d_with_indices", "native_group_norm", "native_layer_norm", "rnn_relu", "rnn_tanh", "scaled_dot_product_attention",
+    "upsample_bilinear2d", "upsample_nearest2d",
 }  # fmt: skip
 
 
 class Rule:
-    """What an operator is made of. Called with tensors it is the operator."""
+    """What an operator is made of: nodes that ``apply`` makes, or those of a function that is ``traced``. Called with tensors it is
+    the operator.
+    """
 
-    def __init__(self, overload: Any, apply: Callable[..., Any]) -> None:
-        self.overload, self.apply = overload, apply
+    def __init__(
+        self, overload: Any, apply: Callable[..., Any] | None, traced: Callable[..., Any] | None = None
+    ) -> None:
+        self.overload, self.apply, self.traced = overload, apply, traced
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.overload(*args, **kwargs)
@@ -294,6 +301,43 @@ def _attention(make, query, key, value, attn_mask=None, dropout_p=0.0, is_causal
     return make(aten.scaled_dot_product_attention.default, query, key, value, *more, **named)
 
 
+def _resized(
+    make,
+    input,
+    size=None,
+    scale_factor=None,
+    mode="nearest",
+    align_corners=None,
+    recompute_scale_factor=None,
+    antialias=False,
+):
+    """Images resized to the nearest pixel or linearly, which are operators."""
+    if antialias or recompute_scale_factor or input.meta["val"].dim() != 4 or mode not in ("nearest", "bilinear"):
+        return None
+    if isinstance(size, Node) or any(isinstance(s, Node) for s in (size if isinstance(size, (list, tuple)) else ())):
+        return None
+    size, scales = (each if each is None else _listed(each, 2) for each in (size, _scales(scale_factor)))
+    corners = [bool(align_corners)] if mode == "bilinear" else []
+    made = make(getattr(aten, f"upsample_{mode}2d").vec, input, size, *corners, scales)
+    made.meta["arguments"] = ("input", "output_size", *["align_corners"] * len(corners), "scale_factors")
+    return made
+
+
+def _scales(factor):
+    return [float(f) for f in factor] if isinstance(factor, (list, tuple)) else factor and [float(factor)]
+
+
+def _selected(make, self, dim=0):
+    if _sizes(self) is None:
+        return None
+    return [make(aten.select.int, self, dim, i) for i in range(len(make.node.meta["val"]))]
+
+
+def _stacked(make, tensors, dim=0):
+    dim = dim % (tensors[0].meta["val"].dim() + 1)
+    return make(aten.cat.default, [make(aten.unsqueeze.default, x, dim) for x in tensors], dim)
+
+
 # --- recurrent layers ---
 
 LAYERS = {"LSTM": "lstm", "GRU": "gru", "RNN_TANH": "rnn_tanh", "RNN_RELU": "rnn_relu"}
@@ -332,7 +376,10 @@ RULES = {
     "expand_as": _expand_as,
     "chunk": _pieces,
     "split": _pieces,
+    "adaptive_avg_pool": lambda make, input, output_size: _adaptive_mean(len(output_size))(make, input, output_size),
     "narrow": _narrow,
+    "unbind": _selected,
+    "stack": _stacked,
     "pad": _pad,
     "square": lambda make, self: make(aten.pow.Tensor_Scalar, self, 2),
     "relu6": lambda make, self: make(aten.hardtanh.default, self, 0.0, 6.0),
@@ -340,7 +387,7 @@ RULES = {
 #: overloads of those that have others than "default" in graphs
 OVERLOADS = {
     "softmax": ("int",), "log_softmax": ("int",), "flatten": ("using_ints",), "unflatten": ("int",), "transpose": ("int",),
-    "movedim": ("int", "intlist"), "moveaxis": ("int", "intlist"), "split": ("Tensor",), "true_divide": ("Tensor", "default"),
+    "movedim": ("int", "intlist"), "moveaxis": ("int", "intlist"), "split": ("Tensor",), "unbind": ("int",), "true_divide": ("Tensor", "default"),
 }  # fmt: skip
 
 
@@ -351,5 +398,12 @@ def table() -> dict[Any, Rule]:
         for overload in OVERLOADS.get(name, ("default",)):
             target = getattr(getattr(aten, name), overload)
             found[target] = Rule(target, rule)
-    attention = torch.nn.functional.scaled_dot_product_attention
-    return found | {recurrent: Rule(recurrent, _recurrent), attention: Rule(attention, _attention)}
+    for function, rule in (
+        (F.scaled_dot_product_attention, _attention),
+        (F.interpolate, _resized),
+        (recurrent, _recurrent),
+    ):
+        found[function] = Rule(function, rule)
+    for target, function in FUNCTIONS.items():
+        found[target] = Rule(target, found[target].apply if target in found else None, function)
+    return found

@@ -47,6 +47,15 @@ def interpolate(w, a, out):
     return w.op("Resize", x, None, None, w.ints([w.size(x, 0), w.size(x, 1), *size]), **options)
 
 
+@rule("upsample_bilinear2d", "upsample_nearest2d")
+def upsample(w, a, out):
+    """What `run_decompositions` makes of `interpolate`."""
+    bilinear = w.step.name == "upsample_bilinear2d"
+    a.mode, a.align_corners = ("bilinear", a.align_corners) if bilinear else ("nearest", None)
+    a.size, a.scale_factor, a.antialias, a.recompute_scale_factor = a.output_size, a.scale_factors, False, None
+    return interpolate(w, a, out)
+
+
 @rule("grid_sample", since=16)
 def grid_sample(w, a, out):
     mode = a.mode if w.opset < 20 else {"bilinear": "linear", "bicubic": "cubic"}.get(a.mode, a.mode)
