@@ -1,6 +1,9 @@
 #include "torch/core/out.h"
 
+#include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "dispatch/destination.h"
 #include "torch/core/operator.h"
@@ -116,6 +119,21 @@ void check_result(const Row& row, const Value* arguments, const Tensor& result, 
               ", the device of ", "the result, but it is on ", out.device());
 }
 
+// Columns of a decomposition, rows of a transposed sum: a tensor that grows takes the order of the result, too.
+bool fills_its_memory_in_another_order(const Tensor& t) {
+  if (t.is_contiguous() || layout_of(t) != Layout::Strided) return false;
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  for (int64_t d = 0; d < t.dim(); ++d)
+    if (t.size(d) != 1) dims.emplace_back(t.stride(d), t.size(d));
+  std::sort(dims.begin(), dims.end());
+  int64_t next = 1;
+  for (const auto& [stride, size] : dims) {
+    if (stride != next) return false;
+    next *= size;
+  }
+  return true;
+}
+
 }  // namespace
 
 OutCall::OutCall(const Row& row, const Value* arguments, ArrayRef<Tensor> outs) : row_(row), outs_(outs) {
@@ -177,6 +195,7 @@ void OutCall::finish(Resize resize) {
         resize(row_, out, result);
       else
         resize_(out, result.sizes());
+      if (fills_its_memory_in_another_order(result)) as_strided_(out, result.sizes(), result.strides());
     }
     copy_(out, result);
   }

@@ -4,6 +4,7 @@
 //   set_native<op::max_pool>(keeping_format<max_pool_kernel>);
 #pragma once
 #include "iterate/dense.h"
+#include "torch/core/ops/copy.h"
 
 namespace torch {
 
@@ -73,6 +74,13 @@ inline Tensor in_format(const Tensor& t, DType dtype, bool channels_last) {
   Tensor fresh = empty_in_format(t.sizes(), dtype, t.device(), true);
   copy_into(fresh, t);
   return fresh;
+}
+
+// The same numbers with channels last where `lead` has them so, through the public operator: layers see it.
+inline Tensor in_order_of(const Tensor& lead, const Tensor& t) {
+  const int64_t n = t.dim();
+  if (n < 4 || !orders_channels_last(lead, n) || has_channels_last(t)) return t;
+  return contiguous(t, n == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d);
 }
 
 namespace detail {

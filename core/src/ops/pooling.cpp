@@ -348,8 +348,9 @@ std::tuple<Tensor, Tensor> max_pool_nd_with_indices(const Tensor& input, IntArra
   const std::vector<int64_t> window = spread(kernel, kDims);
   auto [values, winners] =
       torch::max_pool(input, window, stride.value_or(IntArrayRef()), padding, dilation, ceil_mode, true);
-  return {values, torch::max_pool_indices(winners, input.sizes().slice(size_t(input.dim()) - kDims, kDims), window,
-                                          stride.value_or(IntArrayRef()), padding, dilation)};
+  const Tensor indices = torch::max_pool_indices(winners, input.sizes().slice(size_t(input.dim()) - kDims, kDims),
+                                                 window, stride.value_or(IntArrayRef()), padding, dilation);
+  return {values, in_order_of(values, indices)};
 }
 template <int kDims>
 Tensor avg_pool_nd(const Tensor& input, IntArrayRef kernel, std::optional<IntArrayRef> stride, IntArrayRef padding,
@@ -370,7 +371,8 @@ Tensor adaptive_avg_pool_nd(const Tensor& input, IntArrayRef output_size) {
 template <int kDims>
 std::tuple<Tensor, Tensor> adaptive_max_pool_nd(const Tensor& input, IntArrayRef output_size) {
   check_kernel<kDims>("adaptive_max_pool", output_size);
-  return torch::adaptive_max_pool(input, spread(output_size, kDims));
+  auto [values, indices] = torch::adaptive_max_pool(input, spread(output_size, kDims));
+  return {values, in_order_of(values, indices)};
 }
 }  // namespace
 

@@ -61,6 +61,8 @@ Tensor in_place(const Tensor& self) {
   if constexpr (I == k_neg || I == k_relu || I == k_sign) check_dtype(I, self.dtype());
   if constexpr (I == k_abs)
     TORCH_CHECK(!is_complex(self.dtype()), "abs_: the length of a complex number is real; use abs() instead");
+  if constexpr (I == k_square)
+    if (self.dtype() == DType::Bool) check_in_place("square_", self, self.sizes(), DType::Int64);
   return unary_(kOps[I], self);
 }
 

@@ -3,6 +3,7 @@
 
 #include "dispatch/register.h"
 #include "dispatch/work.h"
+#include "ops/format.h"
 #include "ops/planes.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/index.h"
@@ -105,7 +106,8 @@ Tensor max_unpool_nd(const Tensor& input, const Tensor& indices, IntArrayRef out
               "d: output_size must be one int or ", kDims, ", got ", output_size);
   const std::vector<int64_t> size =
       output_size.size() == 1 ? std::vector<int64_t>(kDims, output_size[0]) : output_size.vec();
-  return torch::plane_scatter(input, indices, size, false);
+  const Tensor planes = torch::plane_scatter(input, indices, size, false);
+  return kDims == 2 ? in_order_of(input, planes) : planes;  // volumes come in rows, as PyTorch's
 }
 
 }  // namespace

@@ -97,17 +97,35 @@ void set_dtype(const Row& row, Value* values, DType t) {
     }
 }
 
+bool writes_first(const Row& row) { return row.schema.count && row.schema.params[0].written; }
+
 void wide(const Row& row, const Value* given, const Kinds& kinds, Result& result) {
-  const DType t = *kinds.stored, w = wide_of(t);
+  const DType t = kinds.stored ? *kinds.stored : *kinds.asked;
   if (kinds.mixed || (kinds.widens && t != DType::Complex32))
     throw_error(ErrorKind::Runtime, message(row.schema.op_name(), ": Promotion for Float8 Types is not supported, of ",
                                             t, " and another dtype; convert with .to(...) first"));
-  Call call(row, given, [&](const Tensor& x) { return _to_copy(x, w); });
+  Call call(row, given, [&](const Tensor& x) { return _to_copy(x, wide_of(x.dtype())); });
+  if (kinds.asked && is_stored(*kinds.asked)) set_dtype(row, call.values, wide_of(*kinds.asked));
   row.invoke(call.values, result);
-  if (kinds.widens) return;
-  for (Tensor& r : result.tensors)
-    if (r && (r.dtype() == w || (is_complex(w) && r.dtype() == DType::Float32)))
-      r = _to_copy(r, r.dtype() == w ? t : DType::Float16);
+  const DType to = kinds.asked.value_or(t);
+  if ((kinds.widens && !kinds.asked) || !is_stored(to)) return;
+  const auto narrow = [to](Tensor& r) {
+    if (r && (r.dtype() == wide_of(to) || (to == DType::Complex32 && r.dtype() == DType::Float32)))
+      r = _to_copy(r, r.dtype() == wide_of(to) ? to : DType::Float16);
+  };
+  for (Tensor& r : result.tensors) narrow(r);
+  for (Tensor& r : result.list) narrow(r);
+  if (writes_first(row) && kinds.stored) result.tensors[0] = copy_(tensor_in(given[0]), result.tensors[0]);
+}
+
+// complex32 stands for complex64, rounded, wherever a row does not say more; floats of 8 bits have no arithmetic.
+Stored way_of(const Row& row, DType t) {
+  const Row* plain = writes_first(row) ? plain_form(row) : nullptr;
+  Stored way = row.attr.when_stored;
+  if (way == Stored::Refused && plain && plain->attr.when_stored >= Stored::Wide) way = plain->attr.when_stored;
+  if (way != Stored::Refused) return way;
+  const bool moves = row.attr.is_view || row.attr.memory == Memory::Exchanged || row.attr.memory == Memory::Rearranged;
+  return moves ? Stored::Below : t == DType::Complex32 ? Stored::Complex : Stored::Refused;
 }
 
 void layer(const Row& row, const Value* given, Result& result) {
@@ -116,33 +134,26 @@ void layer(const Row& row, const Value* given, Result& result) {
   if (!kinds.stored && !kinds.asked) return row.invoke(given, result, keys_below(DispatchKey::Stored));
   const DType t = kinds.stored ? *kinds.stored : kinds.asked.value_or(DType::Float32);
   const std::string_view op = row.schema.op_name();
-  Stored way = row.attr.when_stored;
-  const bool writes = row.schema.count && row.schema.params[0].written && kinds.stored;
-  if (writes && (way == Stored::Refused || way >= Stored::Wide)) {
-    const Row* plain = plain_form(row);
-    if (!plain || plain->attr.when_stored < Stored::Wide) refuse(row, t);
-    plain->invoke(given, result);
-    result.tensors[0] = copy_(tensor_in(given[0]), result.tensors[0]);
-    return;
-  }
-  if (way == Stored::Refused && row.attr.is_view) way = Stored::Below;
+  const Stored way = way_of(row, t);
   switch (way) {
     case Stored::Refused:
       refuse(row, t);
     case Stored::Below:
       return row.invoke(given, result, keys_below(DispatchKey::Stored));
     case Stored::Move: {
+      if (kinds.others && t == DType::Complex32) return wide(row, given, kinds, result);
       if (kinds.mixed || kinds.others)
         throw_error(ErrorKind::Runtime, message(op, ": all tensors of elements must have dtype ", t,
                                                 ", as one of them has; convert the others"));
+      bool adds = false;
       for (int i = 0; i < row.schema.count; ++i)
-        if (row.schema.view(row.schema.params[i].name) == "accumulate" && given[i].i) refuse(row, t);
-      if (kinds.has_grad) return wide(row, given, kinds, result);
+        adds |= row.schema.view(row.schema.params[i].name) == "accumulate" && given[i].i;
+      if (adds && t != DType::Complex32) refuse(row, t);
+      if (adds || kinds.has_grad) return wide(row, given, kinds, result);
       Call call(row, given, [&](const Tensor& x) { return retagged(x, bits_of(t)); });
       row.invoke(call.values, result);
-      const bool in_place = row.schema.count && row.schema.params[0].written;
       for (Tensor& r : result.tensors)
-        if (r && r.dtype() == bits_of(t)) r = in_place ? tensor_in(given[0]) : retagged(r, t);
+        if (r && r.dtype() == bits_of(t)) r = writes_first(row) ? tensor_in(given[0]) : retagged(r, t);
       return;
     }
     case Stored::Bits:

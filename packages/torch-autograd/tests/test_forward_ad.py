@@ -459,3 +459,13 @@ def test_a_number_of_python_leaves_a_dual_number_its_dtype(function, dtype):
     with fwd.dual_level():
         result = function(fwd.make_dual(torch.tensor(3.0, dtype=dtype), torch.tensor(1.0, dtype=dtype)))
         assert result.dtype == dtype and fwd.unpack_dual(result).tangent.dtype == dtype
+
+
+def test_values_for_one_place_leave_the_tangent_of_the_last():
+    places = torch.tensor([[[0, 0, 5, 5]]])
+    value, tangent = _push(
+        lambda x: torch.max_unpool1d(x, places, [8]),
+        torch.tensor([[[1.0, 2, 3, 4]]]),
+        torch.tensor([[[10.0, 20, 30, 40]]]),
+    )
+    assert torch.equal(tangent, value * 10) and tangent.sum() == 60

@@ -174,7 +174,8 @@ PyObject* tensor_item_method(PyObject* self, PyObject*) {
 
 PyObject* nested(const Tensor& t, int dim, const char* at) {
   if (dim == t.dim()) return item_of(t, at);
-  int64_t n = t.sizes()[size_t(dim)], step = t.strides()[size_t(dim)] * t.item_size();
+  const int64_t n = t.sizes()[size_t(dim)];
+  const int64_t step = n > 1 ? t.strides()[size_t(dim)] * t.item_size() : 0;  // of one element it may be anything
   PyObject* list = PyList_New(n);
   if (!list) return nullptr;
   for (int64_t i = 0; i < n; ++i, at += step) {

@@ -130,3 +130,16 @@ def test_linspace_and_logspace_between_0d_tensors():
     for f in (torch.linspace, torch.logspace):
         with pytest.raises(RuntimeError, match=r"numbers or 0-d tensors, got shapes \(1,\) and \(\)"):
             f(torch.tensor([1.0]), 3, 5)
+
+
+@pytest.mark.parametrize("name", ["zeros", "ones", "empty", "rand", "randn"])
+def test_a_size_below_zero_is_the_operators_own_error(name):
+    with pytest.raises(RuntimeError, match=rf"{name}: sizes must not be negative, got \(2, -1\)"):
+        getattr(torch, name)(2, -1)
+
+
+def test_sizes_below_zero_with_other_arguments_name_the_operator():
+    with pytest.raises(RuntimeError, match=r"full: sizes must not be negative, got \(-1,\)"):
+        torch.full((-1,), 3)
+    with pytest.raises(RuntimeError, match=r"randint: sizes must not be negative, got \(-1,\)"):
+        torch.randint(3, (-1,))

@@ -289,3 +289,20 @@ def test_out_is_not_written_by_sums_in_a_wider_dtype_than_the_result():
     with pytest.raises(RuntimeError, match="Expected out tensor to have dtype torch.float16"):
         torch.logcumsumexp(torch.ones(2, dtype=torch.float16), 0, out=out)
     assert out.tolist() == [7, 7]
+
+
+@pytest.mark.parametrize("moved", [torch.exp, torch.neg, lambda x, out: torch.add(x, x, out=out)])
+def test_an_empty_out_lies_as_the_result_without_it(moved):
+    x = torch.rand(2, 3, 4).permute(2, 0, 1)
+    out = torch.empty(0)
+    assert moved(x, out=out) is out and out.shape == x.shape and out.stride() == x.stride() == (1, 12, 4)
+    kept = torch.empty(4, 2, 3)
+    assert torch.equal(moved(x, out=kept), out) and kept.is_contiguous()
+
+
+def test_the_factors_of_a_decomposition_lie_in_empty_outs_as_without_them():
+    a = torch.rand(3, 3) + torch.eye(3)
+    outs = torch.empty(0), torch.empty(0)
+    torch.linalg.qr(a, out=outs)
+    assert [t.stride() for t in outs] == [t.stride() for t in torch.linalg.qr(a)] == [(1, 3), (1, 3)]
+    assert torch.allclose(outs[0] @ outs[1], a)

@@ -183,6 +183,11 @@ def test_long_tensors_give_the_same_as_short_ones():
     assert whole[77777:77790].tolist() == torch.tanh(x[77777:77790]).tolist()
 
 
+def test_a_bool_cannot_become_its_square():
+    with pytest.raises(RuntimeError, match="square_: result type Long can't be cast to the desired output type Bool"):
+        torch.tensor([True]).square_()
+
+
 def test_squares_of_bools_are_numbers():
     assert torch.equal(torch.square(torch.tensor([True, False])), torch.tensor([1, 0]))
 

@@ -85,13 +85,15 @@ Tensor empty_kernel(IntArrayRef size, MaybeDType dtype, MaybeDevice device, Mayb
   return with_format("empty", size, dtype.value_or(default_dtype()), device.value_or(Device()), format);
 }
 Tensor zeros_kernel(IntArrayRef size, MaybeDType dtype, MaybeDevice device) {
-  return new_zeros_tensor(size, dtype.value_or(default_dtype()), device.value_or(Device()));
+  Tensor out = asked_tensor("zeros", size, dtype.value_or(default_dtype()), device.value_or(Device()));
+  zero_contiguous(out);
+  return out;
 }
 Tensor ones_kernel(IntArrayRef size, MaybeDType dtype, MaybeDevice device) {
-  return filled("ones", empty_tensor(size, dtype.value_or(default_dtype()), device.value_or(Device())), 1);
+  return filled("ones", asked_tensor("ones", size, dtype.value_or(default_dtype()), device.value_or(Device())), 1);
 }
 Tensor full_kernel(IntArrayRef size, const Scalar& value, MaybeDType dtype, MaybeDevice device) {
-  return filled("full", empty_tensor(size, dtype.value_or(value.dtype()), device.value_or(Device())), value);
+  return filled("full", asked_tensor("full", size, dtype.value_or(value.dtype()), device.value_or(Device())), value);
 }
 Tensor scalar_tensor_kernel(const Scalar& s, MaybeDType dtype, MaybeDevice device) {
   const DType t = dtype.value_or(is_complex(s.dtype()) ? s.dtype() : default_dtype());

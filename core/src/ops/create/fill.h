@@ -8,6 +8,13 @@ namespace torch {
 void fill_contiguous(const Tensor& out, const Scalar& value);
 void zero_contiguous(const Tensor& out);
 
+// As empty_tensor, of sizes that the caller of `op` gave: an error is about that operator.
+inline Tensor asked_tensor(const char* op, IntArrayRef sizes, DType dtype, Device device) {
+  for (int64_t s : sizes)
+    if (s < 0) checked_numel(op, sizes);
+  return empty_tensor(sizes, dtype, device);
+}
+
 inline Tensor new_zeros_tensor(IntArrayRef sizes, DType dtype, Device device = {}) {
   Tensor out = empty_tensor(sizes, dtype, device);
   zero_contiguous(out);

@@ -130,7 +130,7 @@ Tensor randint_low_kernel(int64_t low, int64_t high, IntArrayRef size, Generator
                           MaybeDevice device) {
   const DType t = dtype.value_or(DType::Int64);
   check_range("randint", t, low, high);
-  Tensor out = empty_tensor(size, t, device.value_or(Device()));
+  Tensor out = asked_tensor("randint", size, t, device.value_or(Device()));
   fill_integers(out, low, uint64_t(high) - uint64_t(low), generator_or_default("randint", generator, out.device()));
   return out;
 }

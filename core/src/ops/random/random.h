@@ -6,6 +6,7 @@
 #include "dispatch/work.h"
 #include "iterate/iterate.h"
 #include "kernels/philox_counter.h"
+#include "ops/create/fill.h"
 #include "torch/core/backend.h"
 #include "torch/core/pool.h"
 #include "torch/core/random.h"
@@ -40,7 +41,7 @@ inline Tensor floating_tensor(const char* op, IntArrayRef size, MaybeDType dtype
   const DType t = dtype.value_or(default_dtype());
   TORCH_CHECK_IMPLEMENTED(is_floating(t) || is_complex(t), op, ": not implemented for ", t,
                           "; expected a floating point or complex dtype");
-  return empty_tensor(size, t, device.value_or(Device()));
+  return asked_tensor(op, size, t, device.value_or(Device()));
 }
 
 // fill(stream, n, T* out) over contiguous memory of a device; each element takes `words` words.

@@ -31,10 +31,13 @@ void look_at(DualCall& c, const Dual& self, uint64_t level, Result& result) {
   join(result, tangents, level, &c.given(0));
 }
 
-// A new tensor, linear in one.
+// A new tensor, linear in one; other tensors are places.
 bool carry(DualCall& c, const Dual& self, uint64_t level, Result& result) {
-  for (int i = 1; i < c.row.schema.count; ++i)
-    if (c.row.schema.params[i].kind == Kind::Tensor || c.row.schema.params[i].kind == Kind::TensorList) return false;
+  for (int i = 1; i < c.row.schema.count; ++i) {
+    const Kind kind = c.row.schema.params[i].kind;
+    if (kind == Kind::TensorList) return false;
+    if (kind == Kind::Tensor && c.given(i) && is_differentiable(c.given(i).dtype())) return false;
+  }
   c.run(result);
   if (!result.tensors[0] || !is_differentiable(result.tensors[0].dtype())) return true;
   Result tangents;
