@@ -95,3 +95,59 @@ def test_a_scaler_of_ones_own_is_written_with_two_functions_of_torch():
     assert history == [(8.0, 1), (32.0, 0), (16.0, 0), (16.0, 1), (64.0, 0)]
     with pytest.raises(RuntimeError, match="found_inf must have one element, got shape"):
         torch._amp_foreach_non_finite_check_and_unscale_([], torch.zeros(2), torch.ones(1))
+
+
+def test_an_optimizer_that_unscales_by_itself_gets_the_scale_and_what_was_found():
+    class Scaling(Optimizer):
+        _step_supports_amp_scaling = True
+
+        def step(self):
+            seen.append((self.grad_scale and self.grad_scale.item(), self.found_inf.item()))
+
+    seen, parameter = [], Parameter(torch.tensor([8.0, 16.0]))
+    optimizer, scaler = Scaling(parameter), torch.amp.GradScaler("cpu", 8.0)
+    scaler.step(optimizer)
+    assert parameter.grad.tolist() == [8, 16]
+    scaler.update()
+    scaler.unscale_(optimizer)
+    assert parameter.grad.tolist() == [1, 2]
+    scaler.step(optimizer)
+    scaler.update()
+    parameter.grad = torch.tensor([math.inf])
+    scaler.step(optimizer)
+    scaler.update()
+    assert seen == [(8.0, 0.0), (None, 0.0), (8.0, 1.0)] and scaler.get_scale() == 4
+    assert not hasattr(optimizer, "found_inf")
+
+
+def test_a_step_that_takes_the_scaler_is_given_it():
+    class Asking(Optimizer):
+        _step_supports_amp_scaling = True
+
+        def step(self, grad_scaler=None):
+            return grad_scaler
+
+    scaler = torch.amp.GradScaler("cpu", 8.0)
+    assert scaler.step(Asking(Parameter(torch.ones(1)))) is scaler
+
+
+def test_scalers_of_libraries_override_single_steps():
+    class Halves(torch.amp.GradScaler):
+        def _unscale_grads_(self, optimizer, inv_scale, found_inf, allow_fp16):
+            return super()._unscale_grads_(optimizer, inv_scale, found_inf, True)
+
+        def _maybe_opt_step(self, optimizer, optimizer_state, *args, **kwargs):
+            found.append({str(k): v.item() for k, v in optimizer_state["found_inf_per_device"].items()})
+            return super()._maybe_opt_step(optimizer, optimizer_state, *args, **kwargs)
+
+    found, parameter = [], Parameter(torch.tensor([8.0], dtype=torch.float16))
+    optimizer, scaler = Optimizer(parameter), Halves("cpu", 8.0)
+    assert scaler.step(optimizer) == 1 and parameter.grad.tolist() == [1] and found == [{"cpu": 0.0}]
+    assert scaler._per_optimizer_states[id(optimizer)]["stage"] is torch.amp.grad_scaler.OptState.STEPPED
+    scaler.update(2.0)
+    assert scaler._scale.item() == 2 and not scaler._per_optimizer_states
+
+
+def test_the_scale_of_a_loss_of_half_precision_does_not_overflow():
+    scaled = torch.amp.GradScaler("cpu").scale(torch.tensor(2.0, dtype=torch.float16))
+    assert scaled.dtype == torch.float32 and scaled.item() == 2.0**17

@@ -505,3 +505,21 @@ def test_pieces_that_are_put_in_place_of_ours_are_taken_over(ranks):
             model(torch.ones(1, 3))
 
     ranks(2, work)
+
+
+def test_a_scaled_step_is_skipped_on_all_ranks_when_one_finds_an_infinity(ranks):
+    from torch.distributed.fsdp.sharded_grad_scaler import ShardedGradScaler
+
+    def steps(rank):
+        weight = nn.Parameter(torch.ones(2))
+        optimizer, scaler, seen = torch.optim.SGD([weight], lr=0.5), ShardedGradScaler("cpu", 4.0), []
+        for factor in (1.0, float("inf") if rank == 1 else 1.0, None if rank == 0 else 1.0):
+            optimizer.zero_grad()
+            if factor is not None:
+                scaler.scale((weight * factor).sum()).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            seen.append((weight[0].item(), scaler.get_scale()))
+        return seen
+
+    assert ranks(2, steps) == [[(0.5, 4.0), (0.5, 2.0), (0.5, 2.0)], [(0.5, 4.0), (0.5, 2.0), (0.0, 2.0)]]

@@ -4,6 +4,7 @@ tensors of one float32.
 
 from __future__ import annotations
 
+from .. import _C
 from .._C import Tensor
 
 
@@ -23,10 +24,12 @@ def _amp_foreach_non_finite_check_and_unscale_(self: list[Tensor], found_inf: Te
     """
     _one_number("_amp_foreach_non_finite_check_and_unscale_", found_inf=found_inf, inv_scale=inv_scale)
     factor = inv_scale.detach().reshape(())
+    finite = []
     for grad in (g.detach() for g in self):
-        if not bool(grad.isfinite().all()):
-            found_inf.detach().fill_(1)
+        finite.append(grad.isfinite().all())
         grad.mul_(factor.to(grad.dtype))
+    if finite:
+        found_inf.detach().masked_fill_(_C._operator("stack")(finite).all().logical_not(), 1)
 
 
 def _amp_update_scale_(
@@ -46,15 +49,12 @@ def _amp_update_scale_(
     tensor([8.])
     """
     _one_number("_amp_update_scale_", scale=self, growth_tracker=growth_tracker, found_inf=found_inf)
-    scale = self.detach()
-    if found_inf.item():
-        scale.mul_(scale_backoff_factor)
-        growth_tracker.zero_()
-    elif growth_tracker.item() + 1 == growth_interval:
-        grown = scale * scale_growth_factor
-        if bool(grown.isfinite().all()):
-            scale.copy_(grown)
-        growth_tracker.zero_()
-    else:
-        growth_tracker.add_(1)
+    scale, steps, found = self.detach(), growth_tracker.detach(), found_inf.detach().reshape(self.shape) != 0
+    # Numbers that are chosen rather than read: nothing here waits for a device.
+    good = steps + 1
+    full = (good == growth_interval).reshape(self.shape)
+    grown = scale * scale_growth_factor
+    kept = grown.where(full & grown.isfinite(), scale)
+    scale.copy_((scale * scale_backoff_factor).where(found, kept))
+    steps.copy_(good.masked_fill(full.reshape(steps.shape) | found.reshape(steps.shape), 0))
     return self
