@@ -227,3 +227,13 @@ def test_tensors_have_the_operators_of_bits(root):
     assert module.others(a, b).tolist() == [
         [7, 13], [7, 4], [1, 8], [0, 2], [3, 4], [12, 10], [2, 4], [6, 5], [5, 9],
     ]  # fmt: skip
+
+
+def test_what_was_compiled_is_imported_from_its_folder(plain, tmp_path):
+    plain()
+    module = cpp_extension._import_module_from_library("plain", str(tmp_path / "built"), True)
+    assert module.number() == 7
+    with pytest.raises(ImportError, match="other was not compiled into"):
+        cpp_extension._import_module_from_library("other", str(tmp_path / "built"), True)
+    assert Path(cpp_extension._TORCH_PATH, "include", "torch", "extension.h").exists()
+    assert Path(cpp_extension._get_build_directory("mine", False)).is_dir()

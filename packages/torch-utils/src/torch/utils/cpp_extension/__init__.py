@@ -7,7 +7,15 @@ project built with hatch does the same.
 from torch import _seams
 
 from ._compile import BuildError
-from .jit import load, load_inline, remove_extension_h_precompiler_headers
+from .cuda import find_home as _find_cuda_home  # noqa: F401, a name that libraries import
+from .jit import (  # noqa: F401, as before
+    _get_build_directory,
+    _import_module_from_library,
+    _jit_compile,
+    load,
+    load_inline,
+    remove_extension_h_precompiler_headers,
+)
 from .toolchain import (
     check_compiler_abi_compatibility,
     check_compiler_is_gcc,
@@ -17,6 +25,7 @@ from .toolchain import (
     get_default_build_root,
     include_paths,
     is_ninja_available,
+    library,
     library_paths,
     require_interface,
     verify_ninja_availability,
@@ -25,6 +34,8 @@ from .toolchain import (
 _PACKAGING = ("BuildExtension", "CppExtension", "CUDAExtension", "SyclExtension")
 
 ROCM_HOME = None
+
+_TORCH_PATH = str(library().parents[1])  # where `include` and `lib` lie
 
 __all__ = [
     "CUDA_HOME",

@@ -86,13 +86,7 @@ def load(
             shutil.rmtree(folder / "objects")
     if is_standalone:
         return str(built)
-    if not is_python_module:
-        import ctypes
-
-        _libraries.append(ctypes.CDLL(str(built)))
-        pull()  # operators of TORCH_LIBRARY
-        return str(built)
-    return _import(name, built)
+    return _opened(name, built, is_python_module)
 
 
 def load_inline(
@@ -194,6 +188,43 @@ def _folder(name: str) -> Path:
     return _root() / name
 
 
+def _get_build_directory(name: str, verbose: bool) -> str:
+    """Where :func:`load` keeps what it makes of a name; libraries look there for what they have compiled before."""
+    folder = _folder(name)
+    folder.mkdir(parents=True, exist_ok=True)
+    if verbose:
+        print(f"{name} is compiled in {folder}")
+    return str(folder)
+
+
+def _jit_compile(
+    name: str,
+    sources: Any,
+    extra_cflags: list[str] | None,
+    extra_cuda_cflags: list[str] | None,
+    extra_sycl_cflags: list[str] | None,
+    extra_ldflags: list[str] | None,
+    extra_include_paths: list | None,
+    build_directory: str,
+    verbose: bool,
+    with_cuda: bool | None,
+    with_sycl: bool | None,
+    is_python_module: bool,
+    is_standalone: bool,
+    keep_intermediates: bool = True,
+) -> Any:
+    """:func:`load` by the name that it has within PyTorch, with every argument."""
+    return load(**locals())
+
+
+def _import_module_from_library(module_name: str, path: str, is_python_module: bool) -> Any:
+    """What was compiled last into a folder under a name; see :func:`load`. ImportError where nothing was."""
+    built = sorted(Path(path).glob(f"{module_name}-*.so"), key=os.path.getmtime)
+    if not built:
+        raise ImportError(f"{module_name} was not compiled into {path}: call load({module_name!r}, ...)")
+    return _opened(module_name, built[-1], is_python_module)
+
+
 def _flags(extra: list[str] | None, include: list | None, *, cplusplus: bool) -> list[str]:
     flags = [
         "-std=c++20" if cplusplus else "-std=c11",
@@ -272,6 +303,16 @@ def _build(folder: Path, name: str, sources, cflags, ldflags, include, verbose, 
     work = Folder(folder, name, verbose)
     made_by = _identity(compiler) + (cuda.identity() if with_cuda else "")
     return work.build(commands, link, "" if standalone else ".so", made_by)
+
+
+def _opened(name: str, built: Path, is_python_module: bool):
+    if is_python_module:
+        return _import(name, built)
+    import ctypes
+
+    _libraries.append(ctypes.CDLL(str(built)))
+    pull()  # operators of TORCH_LIBRARY
+    return str(built)
 
 
 def _import(name: str, path: Path):
