@@ -153,3 +153,23 @@ def test_sequences_are_put_in_another_order_with_a_warning():
     x = torch.tensor([[1, 2, 3], [4, 5, 6]])
     with pytest.warns(FutureWarning, match="index_select"):
         assert apply_permutation(x, torch.tensor([2, 0, 1])).tolist() == [[3, 1, 2], [6, 4, 5]]
+
+
+def test_settings_of_layers_are_found_by_name():
+    norm = nn.BatchNorm2d(3, eps=0.5, affine=False)
+    same = nn.BatchNorm2d(**{name: getattr(norm, name) for name in norm.__constants__})
+    assert str(same) == str(norm) and nn.Linear.__constants__ == ["in_features", "out_features"]
+    assert str(nn.LayerNorm(4, **{k: getattr(nn.LayerNorm(4, 0.5), k) for k in nn.LayerNorm.__constants__[1:]})) == str(
+        nn.LayerNorm(4, 0.5)
+    )
+
+
+def test_checks_of_batches_and_masks_are_there_for_layers_of_others():
+    F = torch.nn.functional
+    assert torch.functional.F is F
+    F._verify_batch_size([1, 3, 2])
+    with pytest.raises(ValueError, match=r"Expected more than 1 value per channel.*\[1, 3, 1\]"):
+        F._verify_batch_size([1, 3, 1])
+    F._check_key_padding_mask(torch.zeros(2, 4), 4, 2)
+    with pytest.raises(AssertionError, match=r"key_padding_mask of shape \(2, 4\), got \(4, 2\)"):
+        F._check_key_padding_mask(torch.zeros(4, 2), 4, 2)

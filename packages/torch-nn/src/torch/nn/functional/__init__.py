@@ -44,8 +44,16 @@ _ELSEWHERE = {
     "utils": ("torch.nn.modules.utils", None),
     **{
         name: ("torch.nn.functional.attention", name)
-        for name in ("_canonical_mask", "_in_projection", "_in_projection_packed", "_mha_shape_check", "_none_or_dtype")
+        for name in (
+            "_canonical_mask",
+            "_check_key_padding_mask",
+            "_in_projection",
+            "_in_projection_packed",
+            "_mha_shape_check",
+            "_none_or_dtype",
+        )
     },
+    "_verify_batch_size": ("torch.nn.functional.normalization", "_verify_batch_size"),
     "_parse_to": ("torch._internals", "_parse_to"),
     **{
         name: ("torch.overrides", name)

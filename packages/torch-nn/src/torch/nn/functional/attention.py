@@ -160,6 +160,19 @@ def _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads):
     return dims == 3
 
 
+def _check_key_padding_mask(key_padding_mask: Tensor, src_len: int, bsz: int) -> None:
+    """AssertionError where a mask is not (batch, places of the keys).
+
+    >>> torch.nn.functional._check_key_padding_mask(torch.zeros(2, 3), 4, 2)
+    Traceback (most recent call last):
+    AssertionError: multi_head_attention: expected key_padding_mask of shape (2, 4), got (2, 3)
+    """
+    if key_padding_mask.shape != (bsz, src_len):
+        raise AssertionError(
+            f"multi_head_attention: expected key_padding_mask of shape {(bsz, src_len)}, got {tuple(key_padding_mask.shape)}"
+        )
+
+
 def multi_head_attention_forward(
     query: Tensor,
     key: Tensor,
@@ -209,10 +222,8 @@ def multi_head_attention_forward(
             f"multi_head_attention: key shape {tuple(key.shape)} does not match value shape {tuple(value.shape)}, or the batch "
             f"of query {tuple(query.shape)}"
         )
-    if key_padding_mask is not None and key_padding_mask.shape != (batch, places):
-        raise AssertionError(
-            f"multi_head_attention: expected key_padding_mask of shape {(batch, places)}, got {tuple(key_padding_mask.shape)}"
-        )
+    if key_padding_mask is not None:
+        _check_key_padding_mask(key_padding_mask, places, batch)
     shapes = (length, places), (batch * num_heads, length, places)
     if attn_mask is not None and tuple(attn_mask.shape) not in shapes:
         raise RuntimeError(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from ._ops import ops
@@ -19,6 +21,16 @@ __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_res
 def _check_several(op, values, shape):
     if values == 1:
         raise ValueError(f"Expected more than 1 value per channel when training, got input size {shape} ({op})")
+
+
+def _verify_batch_size(size: Sequence[int]) -> None:
+    """ValueError where a batch has one value for each channel, of which there are ``size[1]``.
+
+    >>> torch.nn.functional._verify_batch_size([1, 3])
+    Traceback (most recent call last):
+    ValueError: Expected more than 1 value per channel when training, got input size [1, 3] (batch_norm)
+    """
+    _check_several("batch_norm", math.prod(size) // size[1] if size[1] else 0, list(size))
 
 
 def batch_norm(

@@ -31,6 +31,8 @@ __all__ = [
 class _NormBase(Module):
     """Weight, bias and running statistics of one value for each channel."""
 
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+
     # Version 2 counts batches; version 1 checkpoints have no num_batches_tracked.
     _version = 2
     _dims = ()

@@ -45,6 +45,8 @@ class Linear(Module):
     torch.Size([128, 30])
     """
 
+    __constants__ = ["in_features", "out_features"]
+
     def __init__(
         self,
         in_features: int,

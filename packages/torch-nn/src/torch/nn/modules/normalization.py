@@ -28,6 +28,8 @@ class LayerNorm(Module):
     [[-1.0, 1.0]]
     """
 
+    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+
     def __init__(
         self,
         normalized_shape: int | list[int] | torch.Size,
@@ -105,6 +107,8 @@ class GroupNorm(Module):
     >>> torch.nn.GroupNorm(2, 4)(torch.randn(3, 4, 5)).shape
     torch.Size([3, 4, 5])
     """
+
+    __constants__ = ["num_groups", "num_channels", "eps", "affine"]
 
     def __init__(
         self,
