@@ -254,3 +254,11 @@ def test_absent_devices_are_asked_about_under_inner_names(monkeypatch):
     assert torch._C._mps_is_available() is False and torch._C._has_mps is False
     monkeypatch.setattr("torch._C._mps_is_available", lambda: False)  # what programs do in their tests
     assert not torch.backends.mps.is_available()
+
+
+def test_names_that_libraries_take_from_modules_that_only_use_them():
+    from torch._subclasses.fake_tensor import _is_tensor_constructor
+
+    assert torch.functional.Tensor is torch.Tensor and torch._utils.is_compiling() is False
+    makers = [torch.ops.aten.zeros.default, torch.ops.aten.zeros_like.default, torch.ops.aten.sort.default]
+    assert [_is_tensor_constructor(each) for each in makers] == [True, False, False]

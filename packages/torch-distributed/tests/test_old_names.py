@@ -52,3 +52,14 @@ def test_groups_are_made_by_hand_as_in_2018():
     group = c10d.ProcessGroupGloo(c10d.HashStore(), 0, 1)
     assert (group.rank(), group.size()) == (0, 1)
     assert not isinstance(group, c10d.ProcessGroupNCCL)
+
+
+def test_modules_of_the_older_package_of_tensors_are_imported():
+    from torch.distributed._tensor.api import DTensor
+    from torch.distributed._tensor.device_mesh import DeviceMesh, init_device_mesh
+    from torch.distributed._tensor.placement_types import Placement, Replicate
+    from torch.distributed.launcher import LaunchConfig, elastic_launch
+
+    assert DTensor is dist.tensor.DTensor and issubclass(Replicate, Placement)
+    assert (DeviceMesh, init_device_mesh) == (dist.device_mesh.DeviceMesh, dist.device_mesh.init_device_mesh)
+    assert callable(elastic_launch) and LaunchConfig.__name__ == "LaunchConfig"

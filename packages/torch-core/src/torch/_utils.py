@@ -97,6 +97,15 @@ def _set_obj_state(obj, state):
     return obj
 
 
+def is_compiling():
+    """Whether this runs while a program is captured: :func:`torch.compiler.is_compiling`.
+
+    >>> torch._utils.is_compiling()
+    False
+    """
+    return torch.compiler.is_compiling()
+
+
 def _dtype(storage):
     return getattr(storage, "dtype", torch.uint8)  # bytes and elements of uint8 are written alike
 

@@ -1,5 +1,7 @@
 """Functions of ``torch`` that programs also import from here: ``torch.functional.einsum``."""
 
+from operator import attrgetter
+
 import torch
 
 NAMES = (
@@ -10,10 +12,15 @@ NAMES = (
 
 __all__ = list(NAMES)
 
+#: What PyTorch's module imports for itself, and libraries from it.
+BESIDE = {"F": "nn.functional", "Tensor": "Tensor"}
+
 
 def __getattr__(name):
     if name in NAMES:
         return getattr(torch, name)
+    if name in BESIDE:
+        return attrgetter(BESIDE[name])(torch)
     raise AttributeError(f"module 'torch.functional' has no attribute {name!r}")
 
 

@@ -27,6 +27,18 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def _is_tensor_constructor(func) -> bool:
+    """Whether an operator makes a tensor of numbers and sizes alone.
+
+    >>> from torch._subclasses.fake_tensor import _is_tensor_constructor
+    >>> _is_tensor_constructor(torch.ops.aten.zeros.default), _is_tensor_constructor(torch.ops.aten.zeros_like.default)
+    (True, False)
+    """
+    schema = func._schema
+    of_numbers = not any("Tensor" in str(argument.type) for argument in schema.arguments)
+    return of_numbers and [str(result.type) for result in schema.returns] == ["Tensor"]
+
+
 class UnsupportedFakeTensorException(RuntimeError):
     """An operator that has no form for tensors without memory."""
 

@@ -12,7 +12,7 @@ import torch
 from ._codegen import CodeGen, PythonCode, _PyTreeCodeGen, _PyTreeInfo  # noqa: F401, names that programs import
 from ._names import Namespace, snake_case
 from ._writer import _Builtin, _custom_builtins, inplace_methods, magic_methods, reflectable_magic_methods  # noqa: F401
-from .node import Node, _legal_ops, map_arg
+from .node import Argument, Node, _legal_ops, map_arg  # noqa: F401, a name that libraries import
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

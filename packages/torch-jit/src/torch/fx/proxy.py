@@ -21,7 +21,7 @@ from . import traceback as fx_traceback
 from ._names import Operator
 from ._patches import contains_proxy
 from .graph import Graph, magic_methods, reflectable_magic_methods
-from .node import Node, base_types, map_aggregate
+from .node import Argument, Node, base_types, map_aggregate  # noqa: F401, a name that libraries import
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
