@@ -55,6 +55,10 @@ struct Functions {
   // For the four types, whose names differ; pointers to their numbers.
   int (*orgqr_size[4])(Handle, int m, int n, int k, const void* a, int lda, const void* tau, int* size);
   int (*orgqr[4])(Handle, int m, int n, int k, void* a, int lda, const void* tau, void* work, int size, int* info);
+  int (*ormqr_size[4])(Handle, int side, int transpose, int m, int n, int k, const void* a, int lda, const void* tau,
+                       const void* c, int ldc, int* size);
+  int (*ormqr[4])(Handle, int side, int transpose, int m, int n, int k, const void* a, int lda, const void* tau,
+                  void* c, int ldc, void* work, int size, int* info);
 
   explicit Functions(void* library) : from(library) {
     find(create, "cusolverDnCreate");
@@ -70,6 +74,10 @@ struct Functions {
     find(orgqr_size[1], "cusolverDnDorgqr_bufferSize"), find(orgqr[1], "cusolverDnDorgqr");
     find(orgqr_size[2], "cusolverDnCungqr_bufferSize"), find(orgqr[2], "cusolverDnCungqr");
     find(orgqr_size[3], "cusolverDnZungqr_bufferSize"), find(orgqr[3], "cusolverDnZungqr");
+    find(ormqr_size[0], "cusolverDnSormqr_bufferSize"), find(ormqr[0], "cusolverDnSormqr");
+    find(ormqr_size[1], "cusolverDnDormqr_bufferSize"), find(ormqr[1], "cusolverDnDormqr");
+    find(ormqr_size[2], "cusolverDnCunmqr_bufferSize"), find(ormqr[2], "cusolverDnCunmqr");
+    find(ormqr_size[3], "cusolverDnZunmqr_bufferSize"), find(ormqr[3], "cusolverDnZunmqr");
   }
   template <class F>
   void find(F& f, const char* name) {
@@ -101,6 +109,8 @@ int type_of(DType t) {
          : t == DType::Complex64 ? kComplex64
                                  : kComplex128;
 }
+// Where functions of a type are in the arrays of Functions.
+int place_of(DType t) { return t == DType::Float32 ? 0 : t == DType::Float64 ? 1 : t == DType::Complex64 ? 2 : 3; }
 int real_type_of(DType t) { return t == DType::Float32 || t == DType::Complex64 ? kFloat32 : kFloat64; }
 
 // A library that is open, and what it has made for each device.
@@ -246,10 +256,7 @@ void reflect(const char* op, const Tensor& a, int64_t m, int64_t n, const Tensor
 void multiply_out(const char* op, const Tensor& a, int64_t m, int64_t n, int64_t k, const Tensor& tau) {
   const Tensor info = empty_tensor({1}, DType::Int32, a.device());
   Session s(op, a);
-  const int which = a.dtype() == DType::Float32     ? 0
-                    : a.dtype() == DType::Float64   ? 1
-                    : a.dtype() == DType::Complex64 ? 2
-                                                    : 3;
+  const int which = place_of(a.dtype());
   const Matrices x(a, m * n), t(tau, k);
   int numbers = 0;
   s.for_each(
@@ -261,6 +268,26 @@ void multiply_out(const char* op, const Tensor& a, int64_t m, int64_t n, int64_t
       },
       [&](int64_t i, void* work, size_t, void*, size_t) {
         return s.f().orgqr[which](s.handle(), int(m), int(n), int(k), x[i], int(m), t[i], work, numbers,
+                                  info_of(info, 0));
+      });
+}
+
+void multiply_by(const char* op, const Tensor& a, const Tensor& tau, const Tensor& c, bool left, bool adjoint) {
+  const Tensor info = empty_tensor({1}, DType::Int32, a.device());
+  Session s(op, a);
+  const int which = place_of(a.dtype()), side = left ? 0 : 1, how = !adjoint ? 0 : which < 2 ? 1 : 2;
+  const int rows = int(a.size(-2)), m = int(c.size(-2)), n = int(c.size(-1)), k = int(tau.size(-1));
+  const Matrices x(a, rows * a.size(-1)), t(tau, k), y(c, int64_t(m) * n);
+  int numbers = 0;
+  s.for_each(
+      which < 2 ? "cusolverDn ormqr" : "cusolverDn unmqr", c.numel() / (int64_t(m) * n),
+      [&](size_t* device, size_t*) {
+        const int code = s.f().ormqr_size[which](s.handle(), side, how, m, n, k, x[0], rows, t[0], y[0], m, &numbers);
+        *device = size_t(numbers) * size_t(a.item_size());
+        return code;
+      },
+      [&](int64_t i, void* work, size_t, void*, size_t) {
+        return s.f().ormqr[which](s.handle(), side, how, m, n, k, x[i], rows, t[i], y[i], m, work, numbers,
                                   info_of(info, 0));
       });
 }
@@ -303,6 +330,6 @@ void singular(const char* op, const Tensor& a, int64_t m, int64_t n, const Tenso
 
 }  // namespace
 
-const SolverWork solver{takes, cholesky, lu, lu_solve, reflect, multiply_out, eigen, singular};
+const SolverWork solver{takes, cholesky, lu, lu_solve, reflect, multiply_out, multiply_by, eigen, singular};
 
 }  // namespace torch::cuda

@@ -135,6 +135,24 @@ int cusolverDnXgesvd(void* h, void* p, signed char ju, signed char jv, int64_t m
     return 0;                                                                                                          \
   }
 ORGQR(Sorgqr, 0) ORGQR(Dorgqr, 1) ORGQR(Cungqr, 4) ORGQR(Zungqr, 5)
+#define ORMQR(NAME, TYPE)                                                                                              \
+  int cusolverDn##NAME##_bufferSize(void* h, int, int, int, int, int, const void*, int, const void*, const void*, int, \
+                                    int* size) {                                                                       \
+    *size = 9;                                                                                                         \
+    return h == &one ? 0 : 3;                                                                                          \
+  }                                                                                                                    \
+  int cusolverDn##NAME(void* h, int side, int how, int m, int n, int k, const void* a, int lda, const void* tau,       \
+                       void* c, int ldc, void* work, int size, int* info) {                                            \
+    const int length = side == 0 ? m : n;                                                                              \
+    if (int code = begin(h, work && size == 9 && lda == length && ldc == m && k <= length && how != (TYPE < 2 ? 2 : 1))) \
+      return code;                                                                                                     \
+    const char s = side == 0 ? 'L' : 'R', t = how == 0 ? 'N' : how == 1 ? 'T' : 'C';                                   \
+    int most = 64 * (m + n);                                                                                           \
+    auto room = space(TYPE, most);                                                                                     \
+    call("ormqr", "unmqr", TYPE, &s, &t, &m, &n, &k, a, &lda, tau, c, &ldc, room.data(), &most, info);                 \
+    return 0;                                                                                                          \
+  }
+ORMQR(Sormqr, 0) ORMQR(Dormqr, 1) ORMQR(Cunmqr, 4) ORMQR(Zunmqr, 5)
 }
 """
 
@@ -194,6 +212,12 @@ COMPUTED = {
     "r": (lambda a, b, s, w: torch.linalg.qr(b, mode="r").R, 1),
     "geqrf": (lambda a, b, s, w: torch.geqrf(b), 1),
     "householder": (lambda a, b, s, w: torch.linalg.householder_product(*torch.geqrf(b)), 2),
+    "ormqr": (lambda a, b, s, w: torch.ormqr(*torch.geqrf(b), a), 2),
+    "ormqr's adjoint": (lambda a, b, s, w: torch.ormqr(*torch.geqrf(b), a, transpose=True), 2),
+    "ormqr from the right": (lambda a, b, s, w: torch.ormqr(*torch.geqrf(b), a.mT, left=False), 2),
+    "least squares": (lambda a, b, s, w: torch.linalg.lstsq(b, a, driver="gels"), 2),
+    "least squares, square": (lambda a, b, s, w: torch.linalg.lstsq(s, b, driver="gels"), 2),
+    "the shortest solution": (lambda a, b, s, w: torch.linalg.lstsq(w, b[..., :2, :], driver="gels"), 2),
     "eigh": (lambda a, b, s, w: (lambda r: (r[0], signed(r[1])))(torch.linalg.eigh(s)), 1),
     "eigvalsh": (lambda a, b, s, w: torch.linalg.eigvalsh(s, UPLO="U"), 1),
     "svdvals": (lambda a, b, s, w: torch.linalg.svdvals(w), 1),
@@ -259,6 +283,7 @@ def test_a_factorization_that_is_not_asked_for_its_success_does_not_wait(library
     a = torch.eye(4, device="cuda") * 2
     before = _native.counts()["waits"]
     torch.linalg.inv_ex(a), torch.linalg.cholesky_ex(a), torch.det(a), torch.linalg.lu_factor_ex(a), torch.linalg.qr(a)
+    torch.linalg.lstsq(a, a), torch.ormqr(*torch.geqrf(a), a)
     assert _native.counts()["waits"] == before
 
 

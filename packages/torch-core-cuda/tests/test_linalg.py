@@ -21,7 +21,7 @@ COMPUTED = {
     "svd": lambda a, b, s: torch.linalg.svd(b, full_matrices=False),
     "eigh": lambda a, b, s: torch.linalg.eigh(s),
     "eigvals": lambda a, b, s: torch.linalg.eigvals(s),
-    "lstsq": lambda a, b, s: torch.linalg.lstsq(a, b).solution,
+    "lstsq": lambda a, b, s: torch.linalg.lstsq(a, b, driver="gelsd"),
     "pinv": lambda a, b, s: torch.linalg.pinv(b),
     "matrix_exp": lambda a, b, s: torch.matrix_exp(a),
     "lu": lambda a, b, s: torch.linalg.lu(a),
@@ -69,6 +69,13 @@ def test_a_singular_matrix_is_told_at_once_and_the_device_goes_on():
 def test_matrices_of_two_devices_are_refused():
     with pytest.raises(RuntimeError, match="cuda:0.*cpu|cpu.*cuda:0"):
         torch.linalg.solve(A.cuda(), B)
+
+
+def test_the_driver_of_least_squares_is_that_of_pytorch_there():
+    a, b = A.cuda(), B.cuda()
+    found, expected = torch.linalg.lstsq(a, b), torch.linalg.lstsq(a, b, driver="gels")
+    assert torch.equal(found.solution, expected.solution) and found.rank.numel() == 0
+    assert torch.linalg.lstsq(A, B).rank.tolist() == [4, 4]
 
 
 def test_half_types_are_refused_as_on_the_cpu():

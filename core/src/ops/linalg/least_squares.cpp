@@ -80,6 +80,32 @@ std::string not_solved(int at) {
       at, ")");
 }
 
+// By the device's own factorization, as LAPACK's gels: A or, where it is wide, its adjoint is Q R.
+std::pair<Tensor, Tensor> solve_by_reflections(const Tensor& a, const Tensor& b) {
+  const int64_t m = a.size(-2), n = a.size(-1), few = std::min(m, n);
+  const bool wide = m < n;
+  const auto [f, tau] = geqrf(wide ? mH(a) : a);
+  const Tensor r = narrow(f, -2, 0, few);
+  Tensor x;
+  if (wide) {  // the shortest of the solutions
+    const Tensor y = linalg_solve_triangular(mH(r), b, false);
+    x = ormqr(
+        f, tau,
+        cat(std::vector<Tensor>{y, zeros(joined(batch_sizes(a), {n - m, b.size(-1)}), a.dtype(), a.device())}, -2));
+  } else {
+    x = linalg_solve_triangular(r, narrow(ormqr(f, tau, b, true, true), -2, 0, n), true);
+  }
+  Tensor residuals = empty_tensor({0}, real_of(a.dtype()), a.device());
+  if (m > n) {
+    const Tensor rest = abs(sub(b, matmul(a, x)));
+    residuals = sum(mul(rest, rest), IntArrayRef({-2}));
+  }
+  return {x, residuals};
+}
+constexpr auto kByReflections = [](const Tensor& a, const Tensor& b, double, std::string_view driver) {
+  return driver == "gels" && b.numel() && solver_of(a);
+};
+
 // B below the rows of A's columns is what cannot be reached: its squares are the residuals.
 std::tuple<Tensor, Tensor, Tensor, Tensor> lstsq_of(const Tensor& a, const Tensor& b, double rcond,
                                                     std::string_view driver) {
@@ -97,6 +123,10 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstsq_of(const Tensor& a, const Tenso
   Tensor values = tells_values ? empty_tensor(joined(batch, {few}), real_of(a.dtype()), a.device())
                                : empty_tensor({0}, real_of(a.dtype()), a.device());
   Tensor residuals = empty_tensor({0}, real_of(a.dtype()), a.device());
+  if (kByReflections(a, b, rcond, driver)) {
+    auto [solution, rest] = solve_by_reflections(a, b);
+    return {solution, rest, rank, values};
+  }
   if (!host_work(x)) return {narrow(x, -2, 0, n), residuals, rank, values};
   copy_into(narrow(x, -2, 0, m), b);
   if (rows > m) fill_(narrow(x, -2, m, rows - m), 0);
@@ -138,7 +168,8 @@ std::tuple<Tensor, Tensor, Tensor, Tensor> lstsq(const Tensor& a, const Tensor& 
   check_floating(op, b, "other");
   check_same_dtype(op, a, b);
   TORCH_CHECK(b.dim() >= 1, "torch.linalg.lstsq: other must have at least 1 dimension.");
-  const std::string_view how = driver.value_or("gelsy");
+  const bool here = a.device().type == DeviceType::CPU || a.is_meta();
+  const std::string_view how = driver.value_or(here ? "gelsy" : "gels");
   const bool vectors = has_vectors(a, b);
   const Tensor rhs = vectors ? unsqueeze(b, -1) : b;
   TORCH_CHECK(rhs.size(-2) == a.size(-2), op, ": input.size(-2) should match other.size(-2), got shapes ", a.sizes(),
@@ -229,7 +260,7 @@ Tensor matrix_rank_tol(const Tensor& a, const Tensor& tol, bool hermitian) {
 }  // namespace
 
 void register_least_squares() {
-  set_lapack<op::_linalg_lstsq, lstsq_of>();
+  set_lapack<op::_linalg_lstsq, lstsq_of, kByReflections>();
   set_composite<op::linalg_lstsq>(lstsq);
   set_composite<op::gels>(gels_of);
   set_native<op::linalg_pinv>(pinv);

@@ -150,8 +150,10 @@ Tensor ormqr(const Tensor& self, const Tensor& tau, const Tensor& other, bool le
   TORCH_CHECK(batch_sizes(self) == batch_sizes(other), op, ": batch dimensions of other to be equal to input's: got ",
               other.sizes(), " and ", self.sizes());
   Tensor c = column_copy(other);
-  if (c.numel() == 0 || k == 0 || !host_work(c)) return c;
+  if (c.numel() == 0 || k == 0 || c.is_meta()) return c;
   const Tensor factors = as_contiguous(tau, tau.dtype()), a = column_copy(self);  // which LAPACK changes and restores
+  if (const SolverWork* const solver = solver_of(a)) return solver->multiply_by(op, a, factors, c, left, transposed), c;
+  host_work(c);
   with_type(self.dtype(), [&]<class T>(T) {
     const char how = !transposed ? 'N' : lapack::is_complex_v<T> ? 'C' : 'T';
     for_each_matrix(count_of(batch_sizes(self)), 2.0 * m * n * k, [&](int64_t b) {
@@ -176,7 +178,7 @@ void register_qr() {
   set_lapack<op::geqrf, geqrf, kSolved>();
   set_lapack<op::linalg_householder_product, householder_product, kSolved>();
   set_composite<op::orgqr>(orgqr);
-  set_lapack<op::ormqr, ormqr>();
+  set_lapack<op::ormqr, ormqr, kSolved>();
 }
 
 }  // namespace torch::linalg

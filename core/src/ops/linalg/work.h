@@ -25,6 +25,8 @@ struct SolverWork {
   // Householder's reflections over A, and their product's first n columns over the first k reflections.
   void (*reflect)(const char* op, const Tensor& a, int64_t m, int64_t n, const Tensor& tau);
   void (*multiply_out)(const char* op, const Tensor& a, int64_t m, int64_t n, int64_t k, const Tensor& tau);
+  // Their whole product times C, or C times it, over C; or its adjoint.
+  void (*multiply_by)(const char* op, const Tensor& a, const Tensor& tau, const Tensor& c, bool left, bool adjoint);
   // Of Hermitian matrices; vectors, where they are wanted, over A.
   void (*eigen)(const char* op, const Tensor& a, const Tensor& values, bool vectors, bool lower, const Tensor& info);
   // A = U diag(S) V^H of matrices that are not wider than high; u and vh are empty where no vectors are wanted. A is
