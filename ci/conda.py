@@ -17,6 +17,8 @@ from packages import ROOT, Package
 FOLDER = ROOT / "conda"
 #: What a wheel of the registry is called on conda-forge.
 NAMES = {"scipy-openblas32": "libopenblas", "ninja": "ninja", "cmake": "cmake"}
+#: What a compiler of a package's own is called there, and the libraries that come apart from it.
+COMPILERS = {"nvcc": ("cuda", ["cuda-cudart-dev", "cuda-cudart-static"])}
 
 RECIPE = """\
 # Written by ci/conda.py from packages/{name}/pyproject.toml: change that.
@@ -32,7 +34,7 @@ source:
 
 build:
   number: 0
-{noarch}  script: cd packages/{name} && python -m pip install . -vv --no-deps --no-build-isolation
+{noarch}  script: cd packages/{name} && $PYTHON -m pip install . -vv --no-deps --no-build-isolation
 
 requirements:
 {build}  host:
@@ -77,12 +79,15 @@ def recipe(package: Package) -> str:
     project = package.settings["project"]
     python = f"python {project['requires-python']}"
     tools = [conda(r) for r in package.build_requirements]
+    language, libraries = COMPILERS.get(package.compiler, (None, []))
+    languages = ["cxx", language] if language else ["cxx"]
+    building = [f"${{{{ compiler('{one}') }}}}" for one in languages] + ["cmake", "ninja"]
     return RECIPE.format(
         name=package.name,
         version=package.version.replace("+", "_"),  # conda has no local versions
         noarch="" if package.compiled else "  noarch: python\n",
-        build="  build:\n" + lines(["${{ compiler('cxx') }}", "cmake", "ninja"]) if package.compiled else "",
-        host=lines([python, "pip", *(t for t in tools if t not in ("cmake", "ninja"))]),
+        build="  build:\n" + lines(building) if package.compiled else "",
+        host=lines([python, "pip", *(t for t in tools if t not in building), *libraries]),
         run=lines([python, *(conda(r) for r in package.requirements)]),
         module=package.module,
         summary=json.dumps(project["description"]),

@@ -65,10 +65,14 @@ class Package:
         return (self.folder / "CMakeLists.txt").exists()
 
     @property
+    def compiler(self) -> str | None:
+        """A compiler that the wheel needs beside that of C++ (``[tool.torch] compiler``)."""
+        return self.settings["tool"].get("torch", {}).get("compiler")
+
+    @property
     def missing_compiler(self) -> str | None:
-        """A compiler that the wheel needs (``[tool.torch] compiler``) and that is not on PATH."""
-        wanted = self.settings["tool"].get("torch", {}).get("compiler")
-        return None if wanted is None or shutil.which(wanted) else wanted
+        """The package's own compiler, where it is not on PATH."""
+        return None if self.compiler is None or shutil.which(self.compiler) else self.compiler
 
     @property
     def requirements(self) -> list[str]:

@@ -241,21 +241,15 @@ _OF_PROGRAMS = {
     "FutureType", "Graph", "IntType", "ListType", "Node", "NoneType", "NumberType", "OptionalType", "PyObjectType",
     "StringType", "TensorType", "TupleType", "Type", "UnionType", "Use", "Value", "parse_ir", "parse_type",
 }  # fmt: skip
-# The module of torch.jit that answers for others.
-_FROM_PROGRAMS = {
-    "CompilationUnit": "torch.jit", "FileCheck": "torch.jit._filecheck", "FunctionSchema": "torch.jit._schema",
-    "Argument": "torch.jit._schema", "ScriptFunction": "torch.jit", "ScriptModule": "torch.jit", "ScriptList": "torch.jit._native", "ScriptObject": "torch.jit._ir:Object", "ScriptDict": "torch.jit._native", "parse_schema": "torch.jit._schema",
-    "_create_function_from_graph": "torch.jit._passes", "_propagate_shapes": "torch.jit._passes",
-    "Future": "torch.jit", "JITException": "torch.jit:Error", "fork": "torch.jit", "wait": "torch.jit",
-    "_get_graph_executor_optimize": "torch.jit._passes",
-}  # fmt: skip
 
 
 def __getattr__(name):
-    if name in _FROM_PROGRAMS or name.startswith("_jit_"):
+    from ._names import OF_PROGRAMS
+
+    if name in OF_PROGRAMS or name.startswith("_jit_"):
         from ._parts import import_module
 
-        module, _, there = _FROM_PROGRAMS.get(name, "torch.jit._passes").partition(":")
+        module, _, there = OF_PROGRAMS.get(name, "torch.jit._passes").partition(":")
         try:
             return getattr(import_module(module), there or name)
         except ModuleNotFoundError:

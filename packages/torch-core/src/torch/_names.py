@@ -87,7 +87,6 @@ LAZY = {
     **dict.fromkeys(("Stream", "Event"), "_streams"),
     "Future": "futures",
     "Tag": "_tags",
-    "ScriptModule": "jit",
     "StorageBase": "storage",
     **dict.fromkeys(("while_loop", "cond"), "_operators.loops"),
     **dict.fromkeys(("_convert_indices_from_coo_to_csr", "_convert_indices_from_csr_to_coo"), "_operators.compressed"),
@@ -127,8 +126,8 @@ LAZY = {
         (
             "AnyType", "Block", "BoolType", "ClassType", "ComplexType", "DeviceObjType", "DictType", "DisableTorchFunction",
             "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "EnumType", "FloatType", "FutureType", "Graph", "IntType",
-            "JITException", "ListType", "Node", "NoneType", "NumberType", "OptionalType", "PyObjectType", "StringType", "TensorType",
-            "TupleType", "Type", "UnionType", "Use", "Value", "fork", "parse_ir", "parse_type", "wait",
+            "ListType", "Node", "NoneType", "NumberType", "OptionalType", "PyObjectType", "StringType", "TensorType",
+            "TupleType", "Type", "UnionType", "Use", "Value", "parse_ir", "parse_type",
         ),
         "_C",
     ),
@@ -238,10 +237,15 @@ TYPED = (
     "ComplexDouble",
 )
 
-# Names of torch._C that torch-jit has.
+# Names of torch._C that torch-jit has, by the module there; those without an underscore are names of `torch`, too.
 OF_PROGRAMS = {
-    "Argument", "CompilationUnit", "FileCheck", "FunctionSchema", "ScriptDict", "ScriptFunction", "ScriptList", "ScriptObject",
-    "parse_schema",
+    **dict.fromkeys(("CompilationUnit", "Future", "ScriptFunction", "ScriptModule", "fork", "wait"), "torch.jit"),
+    **dict.fromkeys(("Argument", "FunctionSchema", "parse_schema"), "torch.jit._schema"),
+    **dict.fromkeys(("ScriptDict", "ScriptList"), "torch.jit._native"),
+    **dict.fromkeys(("_create_function_from_graph", "_get_graph_executor_optimize", "_propagate_shapes"), "torch.jit._passes"),
+    "FileCheck": "torch.jit._filecheck",
+    "JITException": "torch.jit:Error",
+    "ScriptObject": "torch.jit._ir:Object",
 }  # fmt: skip
 
 # Functions that programs of PyTorch ask for, by the part that will have them.
@@ -269,7 +273,7 @@ def attribute(name: str):
     if name in LAZY:
         module = import_module(f"torch.{LAZY[name]}")
         return module if name == LAZY[name] else _keep(name, getattr(module, name))
-    if name in OF_PROGRAMS:
+    if name in OF_PROGRAMS and name[0] != "_":
         return _keep(name, getattr(import_module("torch._C"), name))
     for kind, module in (("Tensor", "torch._compat.classes"), ("Storage", "torch.storage")):
         if name.endswith(kind) and name.removesuffix(kind) in TYPED:
@@ -323,6 +327,7 @@ def names() -> list[str]:
             *PARTS,
             *ATTRIBUTES,
             *LAZY,
+            *(name for name in OF_PROGRAMS if name[0] != "_"),
             *MODULES,
             *(t + kind for t in TYPED for kind in ("Tensor", "Storage")),
         }

@@ -95,6 +95,8 @@ LATER = {
     "Schema": "_schemas:Schema",
     "of_schema": "_overloads:of_schema",
     # --- parts, and what is missing ---
+    "absent_class": "_absent:absent_class",
+    "absent_function": "_absent:absent_function",
     "need": "_parts:need",
     "require": "_parts:require",
     "missing": "_parts:missing",

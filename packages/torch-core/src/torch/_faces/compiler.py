@@ -1,4 +1,4 @@
-"""``torch.compiler`` and ``torch.compile`` while there is no compiler: what is compiled runs as it was written.
+"""``torch.compiler`` and ``torch.compile`` while torch-jit is not installed: what is compiled runs as it was written.
 
 The objects that come back are of the kinds that programs expect: a module comes wrapped, with ``_orig_mod`` inside, a
 function as a function. Nothing is captured, so that nothing can be asked about a graph.
@@ -8,13 +8,21 @@ from __future__ import annotations
 
 import functools
 
+from torch._absent import absent_function
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
 MODES = ("default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 BACKENDS = ("aot_eager", "cudagraphs", "eager", "inductor", "onnxrt", "openxla", "tvm")
-NO_COMPILER = "this stack has no compiler yet: functions run as they were written"
+
+
+def no_compiler() -> str:
+    """Why nothing is compiled, and the command that mends it."""
+    from torch import _install
+
+    return f"the compiler is in the distribution 'torch-jit', which is not installed: {_install.command('torch-jit')}"
 
 
 def compile(
@@ -35,7 +43,7 @@ def compile(
     check(model, mode, options)
     backend = get_default_backend() if backend is None else backend
     if callable(backend):
-        raise NotImplementedError(f"torch.compile: the backend {backend!r} wants a graph, and {NO_COMPILER}")
+        raise NotImplementedError(f"torch.compile: the backend {backend!r} wants a graph, and {no_compiler()}")
     if backend not in BACKENDS:
         raise ValueError(f"torch.compile: unknown backend {backend!r}; known are {', '.join(BACKENDS)}")
     if model is None:
@@ -203,15 +211,6 @@ def list_backends(exclude_tags=("debug", "experimental")) -> list[str]:
     return []
 
 
-def _no_compiler(name):
-    def function(*args, **kwargs):
-        raise NotImplementedError(f"torch.compiler.{name}: {NO_COMPILER}")
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Raises NotImplementedError: {NO_COMPILER}."
-    return function
-
-
-load_compiled_function = _no_compiler("load_compiled_function")
-save_cache_artifacts = _no_compiler("save_cache_artifacts")
-load_cache_artifacts = _no_compiler("load_cache_artifacts")
+load_compiled_function = absent_function("torch.compiler", "load_compiled_function", no_compiler)
+save_cache_artifacts = absent_function("torch.compiler", "save_cache_artifacts", no_compiler)
+load_cache_artifacts = absent_function("torch.compiler", "load_cache_artifacts", no_compiler)

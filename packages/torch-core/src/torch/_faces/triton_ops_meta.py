@@ -1,5 +1,7 @@
 """``torch.sparse._triton_ops_meta``: tuned settings of kernels in Triton, of which there are none."""
 
+from torch._absent import absent_function
+
 REASON = "there are no kernels in Triton to tune; products of block-sparse matrices run as batched products"
 
 
@@ -12,19 +14,8 @@ def get_meta(op, key, device_name=None, version=None, exact=False):
     """
 
 
-def refuse(module, name):
-    """A function that says so."""
-
-    def function(*args, **kwargs):
-        raise NotImplementedError(f"torch.sparse.{module}.{name}: {REASON}")
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Raises NotImplementedError: {REASON}."
-    return function
-
-
 for _name in (
     "update", "dump", "minimize", "create_blocked_tensor", "optimize_scatter_mm", "tune_bsr_dense_addmm", "tune__int_bsr_dense_addmm",
     "optimize_bsr_dense_addmm", "main",
 ):  # fmt: skip
-    globals()[_name] = refuse("_triton_ops_meta", _name)
+    globals()[_name] = absent_function("torch.sparse._triton_ops_meta", _name, REASON)

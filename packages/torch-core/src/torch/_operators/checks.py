@@ -130,7 +130,7 @@ def _shape_as_tensor(self):
 class _Symbol:
     def __init__(self, *args: Any) -> None:
         raise NotImplementedError(
-            f"torch.{type(self).__name__}: numbers with names belong to a compiler, which this stack does not have yet"
+            f"torch.{type(self).__name__}: torch.export and torch.compile make such numbers; a program gives int, float or bool"
         )
 
 

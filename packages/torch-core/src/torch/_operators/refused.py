@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .._absent import absent_function
+
 REFUSED = {
     "_scaled_mm": "products of float8 are not there: torch.mm multiplies the other dtypes",
     "_make_per_tensor_quantized_tensor": "torch.quantize_per_tensor and quantize_per_channel make quantized tensors",
@@ -17,15 +19,6 @@ REMOVED = {
 }
 
 
-def _refuse(name, reason):
-    def refused(*args, **kwargs):
-        raise NotImplementedError(f"torch.{name}: {reason}")
-
-    refused.__name__ = refused.__qualname__ = name
-    refused.__doc__ = f"NotImplementedError: {reason}."
-    return refused
-
-
 def _removed(name, instead):
     def removed(*args, **kwargs):
         raise RuntimeError(f"torch.{name} was removed: use {instead}")
@@ -35,5 +28,5 @@ def _removed(name, instead):
     return removed
 
 
-globals().update((name, _refuse(name, reason)) for name, reason in REFUSED.items())
+globals().update((name, absent_function("torch", name, reason)) for name, reason in REFUSED.items())
 globals().update((name, _removed(name, instead)) for name, instead in REMOVED.items())

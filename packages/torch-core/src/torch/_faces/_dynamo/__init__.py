@@ -20,12 +20,12 @@ decorate_dynamic = forbid_in_graph = disallow_in_graph = lambda fn: fn
 
 def explain(f, *args, **kwargs):
     """Raises NotImplementedError: no graph is captured that could be explained."""
-    raise NotImplementedError(f"torch._dynamo.explain: {compiler.NO_COMPILER}")
+    raise NotImplementedError(f"torch._dynamo.explain: {compiler.no_compiler()}")
 
 
 def export(f, *args, **kwargs):
     """Raises NotImplementedError: no graph is captured."""
-    raise NotImplementedError(f"torch._dynamo.export: {compiler.NO_COMPILER}")
+    raise NotImplementedError(f"torch._dynamo.export: {compiler.no_compiler()}")
 
 
 __getattr__, __dir__ = later(

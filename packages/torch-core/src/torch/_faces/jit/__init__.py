@@ -1,4 +1,4 @@
-"""``torch.jit`` while there is no compiler: what PyTorch does under ``PYTORCH_JIT=0``. Decorated functions and modules stay
+"""``torch.jit`` while torch-jit is not installed: what PyTorch does under ``PYTORCH_JIT=0``. Decorated functions and modules stay
 plain Python, tracing gives back what was traced, and only files of compiled programs are refused.
 """
 
@@ -8,8 +8,17 @@ import typing
 from typing import Final  # noqa: F401  (a name of torch.jit)
 
 from torch import _parts
+from torch._absent import absent_function
 
-NO_PROGRAMS = "compiled programs are not part of this stack yet"
+WHERE = "programs are in the distribution 'torch-jit'"
+
+
+def no_programs() -> str:
+    """Why a program is not made, and the command that mends it."""
+    from torch import _install
+
+    return f"{WHERE}, which is not installed: {_install.command('torch-jit')}"
+
 
 # --- compiling: nothing changes ---
 
@@ -37,7 +46,7 @@ def trace(func, example_inputs=None, *args, example_kwarg_inputs=None, **kwargs)
 
 def _get_trace_graph(f, args=(), kwargs=None, **options):
     """Raises NotImplementedError: tracing records nothing."""
-    raise NotImplementedError(f"torch.jit._get_trace_graph: {NO_PROGRAMS}; torch.fx.symbolic_trace gives a graph")
+    raise NotImplementedError(f"torch.jit._get_trace_graph: {no_programs()}")
 
 
 def trace_module(mod, inputs, *args, **kwargs) -> typing.Any:
@@ -239,12 +248,7 @@ def onednn_fusion_enabled() -> bool:
 
 
 def _refused(name):
-    def function(*args, **kwargs):
-        raise NotImplementedError(f"torch.jit.{name}: {NO_PROGRAMS}; torch.save and state_dict keep weights")
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"Raises NotImplementedError: {NO_PROGRAMS}."
-    return function
+    return absent_function("torch.jit", name, no_programs)
 
 
 save = _refused("save")
@@ -260,7 +264,7 @@ class ScriptFunction:
     """The class of compiled functions, of which there are none."""
 
     def __init__(self, *args, **kwargs):
-        raise NotImplementedError(f"torch.jit.ScriptFunction: {NO_PROGRAMS}")
+        raise NotImplementedError(f"torch.jit.ScriptFunction: {no_programs()}")
 
 
 @functools.cache
@@ -276,8 +280,8 @@ def _script_module():
     return ScriptModule
 
 
-#: What stands with a kind of module of which there are none: NO_PROGRAMS, and a question that it answers.
-_NONE = f"{NO_PROGRAMS.capitalize()}.\n\n>>> isinstance(torch.ones(1), torch.jit.{{name}})\nFalse\n"
+#: What stands with a kind of module of which there are none: where there are some, and a question that it answers.
+_NONE = f"{WHERE[0].upper()}{WHERE[1:]}.\n\n>>> isinstance(torch.ones(1), torch.jit.{{name}})\nFalse\n"
 
 
 def __getattr__(name):
@@ -292,4 +296,4 @@ def __getattr__(name):
         from torch.futures import Future
 
         return Future
-    raise AttributeError(f"module 'torch.jit' has no attribute {name!r}: {NO_PROGRAMS}")
+    raise AttributeError(f"module 'torch.jit' has no attribute {name!r}: {no_programs()}")

@@ -74,7 +74,7 @@ def export(model, args=(), f=None, *more, **kwargs):
 
 
 def register_custom_op_symbolic(symbolic_name, symbolic_fn, opset_version):
-    """Remember how an operator ``namespace::name`` is written; nothing is written yet. ValueError for another name."""
+    """Remember how an operator ``namespace::name`` is written, for torch-onnx. ValueError for another name."""
     if symbolic_name.count("::") != 1:
         raise ValueError(f"register_custom_op_symbolic: expected 'namespace::name', got {symbolic_name!r}")
     _symbols[symbolic_name, opset_version] = symbolic_fn

@@ -1,4 +1,4 @@
-"""How operators are written in version 16 of ONNX's operators: not yet. Libraries name these functions at import."""
+"""How operators are written in version 16 of ONNX's operators, where torch-onnx is installed. Libraries name these functions at import."""
 
 from . import refusals
 
