@@ -158,6 +158,16 @@ void two_dimensions() {
   both(square(2, 4, 3, 4, 4, 0, 16));
   both(square(5, 6, 40, 4, 1, 0, 4));  // one output pixel
 }
+void columns_left_over() {  // beside whole vectors: 49 = 48 + 1, 36, 50 = 48 + 2
+  both(square(1, 40, 33, 1, 1, 0, 7));
+  both(square(1, 300, 29, 1, 1, 0, 7));
+  both(square(1, 700, 16, 1, 1, 0, 7));  // in pieces of channels
+  both(square(1, 512, 16, 1, 1, 0, 7));  // rows of weights a multiple of 2 KB apart
+  both(square(1, 9, 20, 2, 1, 0, 8));
+  both(square(1, 20, 15, 5, 1, 0, 10));
+  both(shape(1, 24, 17, 1, {5, 10}, {1, 1}, {1, 1}, {0, 0}, {1, 1}));
+  both(shape(2, 30, 32, 2, {5, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}));
+}
 void rectangles() {
   both(shape(2, 3, 4, 1, {7, 11}, {3, 2}, {1, 2}, {1, 0}, {1, 1}));
   both(shape(2, 3, 4, 1, {12, 5}, {1, 5}, {3, 1}, {0, 2}, {1, 1}));
@@ -250,6 +260,7 @@ void bias_gradient_sums_over_images_and_positions() {
 
 int all_tests() {
   RUN(two_dimensions);
+  RUN(columns_left_over);
   RUN(rectangles);
   RUN(groups);
   RUN(a_kernel_for_each_channel);

@@ -18,6 +18,8 @@ using conv::workspace_of;
 constexpr int64_t kSteps = 320;  // of A and B, so that a panel of B (40 KB) and of A (18 KB) stay in L1 or close
 constexpr int64_t kPackedOnce = 262144;       // weights up to 1 MB are packed once per call
 constexpr int64_t kBlockBytes = 1024 * 1024;  // packed patches shared by all rows: half of L2
+constexpr int64_t kFewColumns = 1024;         // too few for packed weights to pay, where they can be read as they lie
+constexpr int kSpare = 2;                     // lanes beyond whole vectors that are summed along the steps
 constexpr int64_t kRowGroup = 4;              // row panels of large weights that are packed together, just before use
 
 template <class T>
@@ -31,6 +33,7 @@ class Product {
       columns_ += columns_of(job.phases[f].grid);
     }
     steps_ = pieces_.size_ * most_taps_;
+    in_place_ = columns_ < kFewColumns && rows_lie_well();
   }
 
   void run() {
@@ -46,6 +49,16 @@ class Product {
     int most = 1;
     for (int f = 0; f < job.phase_count; f++) most = job.phases[f].tap_count > most ? job.phases[f].tap_count : most;
     return most;
+  }
+  // Whether the weights of a row follow each other, and rows are far enough from lying a multiple of a page apart,
+  // where few sets of L1 would hold all rows of a tile.
+  bool rows_lie_well() const {
+    constexpr int64_t kPage = 4096, kWays = 4;
+    const Phase& p = job_.phases[0];
+    if (job_.phase_count != 1 || p.taps[p.tap_count - 1].index != p.tap_count - 1 || job_.weight_channel != p.tap_count)
+      return false;
+    const int64_t apart = job_.weight_row * int64_t(sizeof(T)), together = apart & -apart;  // a power of two
+    return rows_.size(0) * together <= kWays * kPage;
   }
   double work(double columns) const { return columns / job_.phase_count * job_.rows * job_.channels * job_.tap_count; }
 
@@ -105,6 +118,41 @@ class Product {
   }
   ptrdiff_t panel_size() const { return steps_ * kPanel<T>; }
 
+  // The weights of row panel i for piece q; `packed` is what pack_weights made.
+  const T* weights_at(const T* packed, int64_t group, int64_t q, int64_t i) const {
+    if (!in_place_) return packed;
+    return job_.weights + group * job_.weight_group + rows_.begin(i) * job_.weight_row +
+           pieces_.begin(q) * job_.weight_channel;
+  }
+
+  void multiply_lanes(TileJob<T>& tile, int rows, int lanes) const {
+    const bool narrow = lanes <= Simd<T>::kWidth;
+    if (lanes == 0) return;
+    tile.mask &= first_lanes(lanes);
+    if (in_place_)
+      (narrow ? strided_tile_for<T, true>(rows) : strided_tile_for<T>(rows))(tile);
+    else
+      (narrow ? packed_tile_for<T, true>(rows) : packed_tile_for<T>(rows))(tile);
+  }
+  // One lane of a tile: a few that are left over would take as long as a whole vector of positions, so that their sums
+  // are vectors of steps.
+  static void spare_column(const TileJob<T>& tile, int rows, int lane) {
+    using S = Simd<T>;
+    constexpr int W = S::kWidth;
+    alignas(64) T column[kSteps + W];
+    for (int k = 0; k < tile.inner; k++) column[k] = tile.b[k * kPanel<T> + lane];
+    const LaneMask rest = first_lanes(tile.inner % W);
+    for (int r = 0; r < rows; r++) {
+      const T* a = tile.a + r * tile.a_row;
+      typename S::V sum{};
+      int k = 0;
+      for (; k + W <= tile.inner; k += W) sum += S::load(a + k) * S::load(column + k);
+      if (rest) sum += S::load(rest, a + k) * S::load(rest, column + k);
+      T* c = tile.c + r * tile.c_row + lane;
+      *c = S::sum(sum) + (tile.accumulate ? *c : tile.bias ? tile.bias[r] : T(0));
+    }
+  }
+
   // Row panel i against one packed panel of patches. A panel that crosses rows keeps its sums dense in `sums` until the
   // last piece.
   void multiply(const Phase& p, const Runs<T>& to, int64_t group, int64_t q, int64_t i, const T* a, const T* b,
@@ -113,18 +161,24 @@ class Product {
     const int64_t o = rows_.begin(i), row = group * job_.rows + o;
     T* out = job_.out + row * job_.out_channel;
     const bool direct = to.direct();
-    const TileJob<T> tile{int(pieces_.size(q) * p.tap_count),
-                          1,
-                          0,
-                          a,
-                          b,
-                          kPanel<T>,
-                          direct ? out + to.at[0].offset : sums + o * kPanel<T>,
-                          direct ? job_.out_channel : kPanel<T>,
-                          direct ? to.at[0].mask : ~0u,
-                          q > 0,
-                          q == 0 && job_.bias ? job_.bias + row : nullptr};
-    packed_tile_for<T>(r)(tile);
+    TileJob<T> tile{int(pieces_.size(q) * p.tap_count),
+                    1,
+                    0,
+                    weights_at(a, group, q, i),
+                    b,
+                    kPanel<T>,
+                    direct ? out + to.at[0].offset : sums + o * kPanel<T>,
+                    direct ? job_.out_channel : kPanel<T>,
+                    direct ? to.at[0].mask : ~0u,
+                    q > 0,
+                    q == 0 && job_.bias ? job_.bias + row : nullptr,
+                    job_.weight_row};
+    if (const int spare = to.lanes % Simd<T>::kWidth; in_place_ && spare <= kSpare && tile.inner <= kSteps) {
+      for (int lane = to.lanes - spare; lane < to.lanes; lane++) spare_column(tile, r, lane);
+      multiply_lanes(tile, r, to.lanes - spare);
+    } else {
+      multiply_lanes(tile, r, to.lanes);
+    }
     if (!direct && q == pieces_.count - 1) scatter(to, sums + o * kPanel<T>, r, out, job_.out_channel);
   }
   Runs<T> runs(const Phase& p, int64_t j) const {
@@ -134,8 +188,8 @@ class Product {
   // Few weights: packed once, then each task takes panels of positions and packs their patches for itself.
   void share_columns() const {
     const int64_t per_group = job_.rows * job_.channels * job_.tap_count;
-    T* weights = workspace_of<T>(Slot::Weights, job_.groups * per_group);
-    const int64_t packs = job_.groups * pieces_.count;
+    T* weights = workspace_of<T>(Slot::Weights, in_place_ ? 0 : job_.groups * per_group);
+    const int64_t packs = in_place_ ? 0 : job_.groups * pieces_.count;
     const int64_t pack_tasks = tasks_for(4.0 * job_.groups * per_group, packs);
     parallel_run(pack_tasks, [&](int64_t task) {
       for (int64_t k = part(packs, task, pack_tasks); k < part(packs, task + 1, pack_tasks); k++) {
@@ -214,8 +268,8 @@ class Product {
   void row_group(int64_t i0, int64_t i1, int64_t q, int64_t begin, int64_t end, const T* patches, const Runs<T>* to,
                  T* sums) const {
     const int64_t rows = rows_.begin(i1 - 1) + rows_.size(i1 - 1) - rows_.begin(i0), channels = pieces_.size(q);
-    T* a = workspace_of<T>(Slot::Strip, rows * channels * job_.tap_count);
-    pack_weights(a, 0, q, i0, i1);
+    T* a = workspace_of<T>(Slot::Strip, in_place_ ? 0 : rows * channels * job_.tap_count);
+    if (!in_place_) pack_weights(a, 0, q, i0, i1);
     for_phases(begin, end, [&](const Phase& p, int64_t j0, int64_t j1) {
       const T* phase = a + rows * channels * p.taps_before;
       for (int64_t i = i0; i < i1; i++)
@@ -243,6 +297,7 @@ class Product {
   const ChannelPieces pieces_;
   const int most_taps_;
   int64_t panels_ = 0, columns_ = 0, steps_;
+  bool in_place_;
 };
 
 template <class T>

@@ -179,13 +179,14 @@ void pack_pointwise(T* panels, ptrdiff_t panel_stride, const Image<T>& image, in
 // Where the lanes of a panel go in an output plane: lanes of one run are `step` apart, offset is that of lane 0.
 template <class T>
 struct Runs {
-  int count = 0, step;
+  int count = 0, step, lanes = 0;
   Read at[kPanel<T>];
 
   TORCH_INLINE Runs(const Phase& p, int64_t column, int64_t out_image, int out_h, int out_w) : step(p.step[2]) {
     const Segments<T> segments(p.grid, column);
     for (int q = 0; q < segments.count; q++) {
       const Segment& e = segments.at[q];
+      lanes = e.lane + e.length;
       const int64_t z = int64_t(e.z) * p.step[0] + p.origin[0], y = int64_t(e.y) * p.step[1] + p.origin[1];
       const ptrdiff_t offset =
           e.image * out_image + (z * out_h + y) * out_w + ptrdiff_t(e.x - e.lane) * step + p.origin[2];

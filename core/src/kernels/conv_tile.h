@@ -26,7 +26,8 @@ struct TileJob {
   ptrdiff_t c_row;
   LaneMask mask;
   bool accumulate;
-  const T* bias;  // one value per row or null
+  const T* bias;        // one value per row or null
+  ptrdiff_t a_row = 0;  // of StridedRows
 };
 
 // A packed as [step][rows].
@@ -35,6 +36,13 @@ struct PackedRows {
   static constexpr bool kPrefetch = true;
   TORCH_INLINE ptrdiff_t offset(int row) const { return row; }
   TORCH_INLINE ptrdiff_t step() const { return kRows; }
+};
+// A is [row][step] as it lies in memory, packed by nobody.
+struct StridedRows {
+  static constexpr bool kPrefetch = false;
+  ptrdiff_t stride;
+  TORCH_INLINE ptrdiff_t offset(int row) const { return row * stride; }
+  TORCH_INLINE ptrdiff_t step() const { return 1; }
 };
 // A is a patch panel [row][kPanel], read along its lanes.
 template <int kLanes>
@@ -53,8 +61,8 @@ struct WindowRows {
 };
 
 // The expansion over an index sequence is what makes gcc 12 keep all sums in registers; a loop with `#pragma unroll`
-// does not.
-template <class T, class Rows, int... I>
+// does not. kNarrow: the mask has lanes of the first vector only.
+template <class T, bool kNarrow = false, class Rows, int... I>
 TORCH_INLINE void tile(std::integer_sequence<int, I...>, const TileJob<T>& job, Rows rows) {
   using S = Simd<T>;
   typename S::V low[sizeof...(I)], high[sizeof...(I)];
@@ -66,19 +74,22 @@ TORCH_INLINE void tile(std::integer_sequence<int, I...>, const TileJob<T>& job, 
   const ptrdiff_t b_step = job.b_step, a_step = rows.step();
   for (int o = 0; o < job.outer; o++, a += job.jump)
     for (int s = 0; s < job.inner; s++, a += a_step, b += b_step) {
-      const typename S::V b0 = S::load(b), b1 = S::load(b + S::kWidth);
+      const typename S::V b0 = S::load(b), b1 = kNarrow ? b0 : S::load(b + S::kWidth);
       __builtin_prefetch(b + 8 * b_step);
-      __builtin_prefetch(b + 8 * b_step + S::kWidth);
+      if (!kNarrow) __builtin_prefetch(b + 8 * b_step + S::kWidth);
       if (Rows::kPrefetch) __builtin_prefetch(a + 16 * a_step);
       (([&]() __attribute__((always_inline)) {
          const typename S::V x = S::fill(a[rows.offset(I)]);
          low[I] += x * b0;
-         high[I] += x * b1;
+         if (!kNarrow) high[I] += x * b1;
        }()),
        ...);
     }
   const LaneMask mask0 = job.mask & S::kAll, mask1 = job.mask >> S::kWidth & S::kAll;
-  if (mask0 == S::kAll && mask1 == S::kAll) {
+  if (kNarrow) {
+    if (job.accumulate) ((low[I] += S::load(mask0, job.c + I * job.c_row)), ...);
+    ((S::store(mask0, job.c + I * job.c_row, low[I])), ...);
+  } else if (mask0 == S::kAll && mask1 == S::kAll) {
     if (job.accumulate)
       ((low[I] += S::load(job.c + I * job.c_row), high[I] += S::load(job.c + I * job.c_row + S::kWidth)), ...);
     ((S::store(job.c + I * job.c_row, low[I]), S::store(job.c + I * job.c_row + S::kWidth, high[I])), ...);
@@ -94,18 +105,27 @@ TORCH_INLINE void tile(std::integer_sequence<int, I...>, const TileJob<T>& job, 
 template <class T>
 using Tile = void (*)(const TileJob<T>&);
 
-template <class T, int kRows>
+template <class T, int kRows, bool kNarrow>
 void packed_tile(const TileJob<T>& job) {
-  tile<T>(std::make_integer_sequence<int, kRows>{}, job, PackedRows<kRows>{});
+  tile<T, kNarrow>(std::make_integer_sequence<int, kRows>{}, job, PackedRows<kRows>{});
+}
+template <class T, int kRows, bool kNarrow>
+void strided_tile(const TileJob<T>& job) {
+  tile<T, kNarrow>(std::make_integer_sequence<int, kRows>{}, job, StridedRows{job.a_row});
 }
 template <class T, int kRows>
 void patch_tile(const TileJob<T>& job) {
   tile<T>(std::make_integer_sequence<int, kRows>{}, job, PatchRows<kPanel<T>>{});
 }
 
-template <class T, int... R>
+template <class T, bool kNarrow, int... R>
 TORCH_INLINE Tile<T> packed_tile_for(std::integer_sequence<int, R...>, int rows) {
-  static constexpr Tile<T> table[] = {packed_tile<T, R + 1>...};
+  static constexpr Tile<T> table[] = {packed_tile<T, R + 1, kNarrow>...};
+  return table[rows - 1];
+}
+template <class T, bool kNarrow, int... R>
+TORCH_INLINE Tile<T> strided_tile_for(std::integer_sequence<int, R...>, int rows) {
+  static constexpr Tile<T> table[] = {strided_tile<T, R + 1, kNarrow>...};
   return table[rows - 1];
 }
 template <class T, int... R>
@@ -113,9 +133,13 @@ TORCH_INLINE Tile<T> patch_tile_for(std::integer_sequence<int, R...>, int rows) 
   static constexpr Tile<T> table[] = {patch_tile<T, R + 1>...};
   return table[rows - 1];
 }
-template <class T>
+template <class T, bool kNarrow = false>
 TORCH_INLINE Tile<T> packed_tile_for(int rows) {
-  return packed_tile_for<T>(std::make_integer_sequence<int, kMaxRows>{}, rows);
+  return packed_tile_for<T, kNarrow>(std::make_integer_sequence<int, kMaxRows>{}, rows);
+}
+template <class T, bool kNarrow = false>
+TORCH_INLINE Tile<T> strided_tile_for(int rows) {
+  return strided_tile_for<T, kNarrow>(std::make_integer_sequence<int, kMaxRows>{}, rows);
 }
 template <class T>
 TORCH_INLINE Tile<T> patch_tile_for(int rows) {
