@@ -1,4 +1,6 @@
 import importlib
+import subprocess
+import sys
 
 summary = importlib.import_module("test")  # ci/test.py
 
@@ -22,3 +24,16 @@ def test_environments_that_did_not_run_are_not_counted_as_failed():
         "lint": True,
         "optim": False,
     }
+
+
+def test_of_a_run_that_is_cut_short_what_ended_counts(tmp_path, monkeypatch):
+    passed = '<testsuite name="pytest" errors="0" failures="0" skipped="0" tests="2"/>'
+    stops = [sys.executable, "-c", "import time; time.sleep(60)"]
+    started = subprocess.Popen
+    monkeypatch.setattr(summary, "RESULTS", tmp_path)
+    monkeypatch.setattr(summary, "LIMIT", 0.1)
+    monkeypatch.setattr(summary.subprocess, "Popen", lambda command, **settings: started(stops, **settings))
+    monkeypatch.setattr(summary.subprocess, "run", lambda *command, **settings: None)
+    (tmp_path / "core.xml").write_text(passed)
+    (tmp_path / "nn.xml").write_text(PYTEST)
+    assert summary.tox(sys.executable, "run-parallel") == {"core": True, "nn": False}
