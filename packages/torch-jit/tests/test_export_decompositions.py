@@ -140,6 +140,36 @@ def test_a_recurrent_layer_whose_length_may_change_is_one_operator(kind):
     torch.testing.assert_close(made.module()(torch.cat([x, x]))[0], net(torch.cat([x, x]))[0])
 
 
+class Whole(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.layers, self.norm, self.linear = nn.LSTM(4, 3), nn.BatchNorm1d(2), nn.Linear(3, 3)
+
+    def forward(self, x):
+        out = self.linear(self.norm(self.layers(x)[0]))
+        image = torch.einsum("tni,tnj->tij", out, out)[None]
+        sizes = [
+            nn.functional.interpolate(image, scale_factor=2, mode=mode) for mode in ("nearest", "bilinear", "bicubic")
+        ]
+        return sizes[0].chunk(2, -1)[0].flatten(1), sizes[1], sizes[2].softmax(-1)
+
+
+def test_an_empty_table_leaves_layers_whole():
+    net, x = Whole().eval(), torch.randn(3, 2, 4)
+    made = export(net, (x,)).run_decompositions({})
+    names = {str(n.target) for n in made.graph.nodes if n.op == "call_function"}
+    assert {
+        "aten.lstm.input", "aten._native_batch_norm_legit_no_training.default", "aten.linear.default", "aten.einsum.default",
+        "aten.upsample_nearest2d.vec", "aten.upsample_bilinear2d.vec", "aten.upsample_bicubic2d.vec", "aten.split_with_sizes.default",
+        "aten.view.default", "aten.softmax.int",
+    } <= names  # fmt: skip
+    assert not {"aten.chunk.default", "aten.flatten.using_ints", "aten.addmm.default"} & names
+    for run in (made.module(), again(made).module()):
+        for found, wanted in zip(run(x), net(x), strict=True):
+            torch.testing.assert_close(found, wanted)
+
+
 def test_a_norm_that_trains_stays():
     program = export(nn.Sequential(nn.Conv1d(2, 2, 3), nn.BatchNorm1d(2), nn.Dropout()), (torch.randn(2, 2, 5),))
     targets = [str(n.target) for n in program.run_decompositions().graph.nodes if n.op == "call_function"]

@@ -404,3 +404,17 @@ def test_bool_types_of_conditions_are_verified():
     with pytest.raises(RuntimeError, match="of type int, not bool"):
         g.verify()
     assert BoolType.get().kind() == "BoolType"
+
+
+def test_a_node_says_which_modules_it_stems_from():
+    net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.Sequential(torch.nn.ReLU(), torch.nn.Linear(8, 2)))
+    graph = torch.jit.trace(net, torch.ones(1, 4)).graph.copy()
+    torch._C._jit_pass_inline(graph)
+    found = {(n.kind(), n.getModuleHierarchy()) for n in graph.nodes() if n.kind().startswith("aten::")}
+    assert found == {
+        ("aten::linear", "0(Linear)"),
+        ("aten::relu", "1(Sequential).0(ReLU)"),
+        ("aten::linear", "1(Sequential).1(Linear)"),
+    }
+    alone = _ir.parse_ir("graph(%x : Tensor):\n  %y : Tensor = aten::t(%x)\n  return (%y)")
+    assert alone.findNode("aten::t").getModuleHierarchy() == ""

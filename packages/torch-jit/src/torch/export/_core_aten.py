@@ -31,7 +31,8 @@ __all__ = ["COMPOSED", "Maker", "Rule", "table"]
 COMPOSED = {
     "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "_log_softmax", "_native_batch_norm_legit_no_training", "_softmax", "gru", "lstm",
     "max_pool2d_with_indices", "max_pool3d_with_indices", "native_group_norm", "native_layer_norm", "rnn_relu", "rnn_tanh", "scaled_dot_product_attention",
-    "upsample_bilinear2d", "upsample_nearest2d",
+    "einsum", "upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d",
+    "upsample_trilinear3d",
 }  # fmt: skip
 
 
@@ -110,7 +111,7 @@ def _shape(node):
 
 
 def _listed(value, count):
-    return [value] * count if isinstance(value, int) else list(value) * (count if len(value) == 1 else 1)
+    return [value] * count if isinstance(value, (int, float)) else list(value) * (count if len(value) == 1 else 1)
 
 
 # --- convolutions ---
@@ -301,6 +302,14 @@ def _attention(make, query, key, value, attn_mask=None, dropout_p=0.0, is_causal
     return make(aten.scaled_dot_product_attention.default, query, key, value, *more, **named)
 
 
+#: operators by how many dims an image has and how it is resized
+RESIZES = {
+    (1, "nearest"): "upsample_nearest1d", (2, "nearest"): "upsample_nearest2d", (3, "nearest"): "upsample_nearest3d",
+    (1, "linear"): "upsample_linear1d", (2, "bilinear"): "upsample_bilinear2d", (2, "bicubic"): "upsample_bicubic2d",
+    (3, "trilinear"): "upsample_trilinear3d",
+}  # fmt: skip
+
+
 def _resized(
     make,
     input,
@@ -311,20 +320,25 @@ def _resized(
     recompute_scale_factor=None,
     antialias=False,
 ):
-    """Images resized to the nearest pixel or linearly, which are operators."""
-    if antialias or recompute_scale_factor or input.meta["val"].dim() != 4 or mode not in ("nearest", "bilinear"):
+    """Images of another size."""
+    dims = input.meta["val"].dim() - 2
+    name = RESIZES.get((dims, mode))
+    if antialias or recompute_scale_factor or name is None or isinstance(size, Node):
         return None
-    if isinstance(size, Node) or any(isinstance(s, Node) for s in (size if isinstance(size, (list, tuple)) else ())):
+    if any(isinstance(s, Node) for s in (size if isinstance(size, (list, tuple)) else ())):
         return None
-    size, scales = (each if each is None else _listed(each, 2) for each in (size, _scales(scale_factor)))
-    corners = [bool(align_corners)] if mode == "bilinear" else []
-    made = make(getattr(aten, f"upsample_{mode}2d").vec, input, size, *corners, scales)
+    size = size if size is None else _listed(size, dims)
+    scales = None if scale_factor is None else [float(s) for s in _listed(scale_factor, dims)]
+    corners = [] if mode == "nearest" else [bool(align_corners)]
+    made = make(getattr(aten, name).vec, input, size, *corners, scales)
     made.meta["arguments"] = ("input", "output_size", *["align_corners"] * len(corners), "scale_factors")
     return made
 
 
-def _scales(factor):
-    return [float(f) for f in factor] if isinstance(factor, (list, tuple)) else factor and [float(factor)]
+def _einsum(make, equation, operands, *path):
+    made = make(aten.einsum.default, equation, operands)
+    made.meta["arguments"] = ("equation", "operands")
+    return made
 
 
 def _selected(make, self, dim=0):
@@ -349,40 +363,44 @@ def _recurrent(make, input, states, weights, mode, layers, bidirectional, bias):
     )  # fmt: skip
 
 
-RULES = {
-    **{f"conv{d}d": _convolution(d) for d in (1, 2, 3)},
-    **{f"conv_transpose{d}d": _transposed(d) for d in (1, 2, 3)},
-    **{f"adaptive_avg_pool{d}d": _adaptive_mean(d) for d in (1, 2, 3)},
-    **{f"max_pool{d}d": _maxima(d) for d in (1, 2, 3)},
+#: what also an empty table does: operators that are others by definition, and functions that are operators elsewhere
+BASIC = {
     "batch_norm": _batch_norm,
-    "layer_norm": _layer_norm,
-    "group_norm": _group_norm,
-    "softmax": _softmax(aten._softmax.default),
-    "log_softmax": _softmax(aten._log_softmax.default),
     "dropout": _dropout,
     "alpha_dropout": _dropout,
-    "linear": _linear,
-    "matmul": _matmul,
     "flatten": _as_result,
     "unflatten": _as_result,
     "reshape": _reshape,
     "reshape_as": _as_result,
     "view_as": _as_result,
     "true_divide": lambda make, self, other: make(aten.div.Tensor, self, other),
-    **dict.fromkeys(("transpose", "t", "mT", "T", "swapaxes", "swapdims", "movedim", "moveaxis"), _turned),
     "contiguous": lambda make, self, memory_format=torch.contiguous_format: make(
         aten.clone.default, self, memory_format=memory_format
     ),
     "expand_as": _expand_as,
     "chunk": _pieces,
+    "narrow": _narrow,
+    "square": lambda make, self: make(aten.pow.Tensor_Scalar, self, 2),
+    "relu6": lambda make, self: make(aten.hardtanh.default, self, 0.0, 6.0),
+    "_einsum": _einsum,
+}
+RULES = BASIC | {
+    **{f"conv{d}d": _convolution(d) for d in (1, 2, 3)},
+    **{f"conv_transpose{d}d": _transposed(d) for d in (1, 2, 3)},
+    **{f"adaptive_avg_pool{d}d": _adaptive_mean(d) for d in (1, 2, 3)},
+    **{f"max_pool{d}d": _maxima(d) for d in (1, 2, 3)},
+    "layer_norm": _layer_norm,
+    "group_norm": _group_norm,
+    "softmax": _softmax(aten._softmax.default),
+    "log_softmax": _softmax(aten._log_softmax.default),
+    "linear": _linear,
+    "matmul": _matmul,
+    **dict.fromkeys(("transpose", "t", "mT", "T", "swapaxes", "swapdims", "movedim", "moveaxis"), _turned),
     "split": _pieces,
     "adaptive_avg_pool": lambda make, input, output_size: _adaptive_mean(len(output_size))(make, input, output_size),
-    "narrow": _narrow,
     "unbind": _selected,
     "stack": _stacked,
     "pad": _pad,
-    "square": lambda make, self: make(aten.pow.Tensor_Scalar, self, 2),
-    "relu6": lambda make, self: make(aten.hardtanh.default, self, 0.0, 6.0),
 }
 #: overloads of those that have others than "default" in graphs
 OVERLOADS = {
@@ -391,10 +409,10 @@ OVERLOADS = {
 }  # fmt: skip
 
 
-def table() -> dict[Any, Rule]:
-    """The rules by overload; of what is no operator yet in exported programs, by function."""
+def table(rules: dict[str, Any] = RULES) -> dict[Any, Rule]:
+    """Rules by overload; of what is no operator yet in exported programs, by function."""
     found = {}
-    for name, rule in RULES.items():
+    for name, rule in rules.items():
         for overload in OVERLOADS.get(name, ("default",)):
             target = getattr(getattr(aten, name), overload)
             found[target] = Rule(target, rule)
@@ -404,6 +422,7 @@ def table() -> dict[Any, Rule]:
         (recurrent, _recurrent),
     ):
         found[function] = Rule(function, rule)
-    for target, function in FUNCTIONS.items():
-        found[target] = Rule(target, found[target].apply if target in found else None, function)
+    if rules is RULES:
+        for target, function in FUNCTIONS.items():
+            found[target] = Rule(target, found[target].apply, function)
     return found

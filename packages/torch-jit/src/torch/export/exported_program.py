@@ -138,23 +138,23 @@ class ExportedProgram:
     ) -> ExportedProgram:
         """A copy in which the functions of a table stand for the operators that it names; of none, those of
         :func:`default_decompositions`, which leave the operators that tools take ("core ATen"). What would need a size that
-        may change stays as it is.
+        may change stays as it is. An empty table makes operators of those that are others by definition, and leaves layers whole.
 
         >>> program = torch.export.export(torch.nn.SiLU(), (torch.ones(3),))
         >>> table = {torch.ops.aten.silu.default: lambda x: x * x.sigmoid()}
         >>> [str(n.target) for n in program.run_decompositions(table).graph.nodes if n.op == "call_function"]
         ['aten.sigmoid.default', 'aten.mul.Tensor']
         """
+        from . import _core_aten
         from ._decompositions import decompose
 
         made = copy.deepcopy(self)
         table = default_decompositions() if decomp_table is None else decomp_table
-        if table:
-            decompose(made, table)
-            outputs = made.graph.output_node().args[0]
-            for spec, value in zip(made.graph_signature.output_specs, outputs, strict=True):
-                if isinstance(value, torch.fx.Node):
-                    spec.arg.name = value.name
+        decompose(made, table or _core_aten.table(_core_aten.BASIC))
+        outputs = made.graph.output_node().args[0]
+        for spec, value in zip(made.graph_signature.output_specs, outputs, strict=True):
+            if isinstance(value, torch.fx.Node):
+                spec.arg.name = value.name
         return made
 
     def validate(self) -> None:

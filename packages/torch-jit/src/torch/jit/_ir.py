@@ -288,8 +288,20 @@ Object._method_names = lambda self: [each.name for each in self._type().methods(
 Object._get_method = lambda self, name: _wrapped(self)._method_named(name)
 Object.qualified_name = property(lambda self: self._type().qualified_name())
 Graph.alias_db = lambda self: _AliasDb(self)
+Node.getModuleHierarchy = lambda self: _hierarchy(self)
 Node.mustBeNone = lambda self: self.outputsSize() == 1 and self.output().type().kind() == "NoneType"
 Value.requires_grad = lambda self: self.type().kind() == "TensorType" and self.type().requires_grad() is not False
+
+
+def _hierarchy(node):
+    """The modules that a node stems from, each with its class: ``0(Sequential).1(Linear)``; empty where none is known."""
+    names = node.scopeName().rpartition("/")[2].split(".")[1:]
+    inputs, parts = node.owningGraph().inputs(), []
+    kind = inputs[0].type() if inputs else None
+    for name in names:
+        kind = kind.attribute_type(name) if isinstance(kind, ClassType) and kind.has_attribute(name) else None
+        parts.append(f"{name}({kind.name()})" if kind is not None else name)
+    return ".".join(parts)
 
 
 class _Several(list):

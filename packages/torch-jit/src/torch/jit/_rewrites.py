@@ -342,7 +342,34 @@ def _erase(value):
         value.setType(ir.TensorType.get())
 
 
+def inline_fork_wait(graph: Any) -> None:
+    """Compute what is forked where it is forked; a future that is not waited for in the same graph stays one.
+
+    >>> @torch.jit.script
+    ... def f(x):
+    ...     return torch.jit.wait(torch.jit.fork(torch.relu, x))
+    >>> torch._C._jit_pass_inline_fork_wait(f.graph)
+    >>> [node.kind() for node in f.graph.nodes()]
+    ['aten::relu']
+    """
+    for node in _nodes(graph.block()):
+        uses = node.output().uses() if node.kind() == "prim::fork" else []
+        if not uses or not node.hasAttribute("Subgraph") or any(use.user.kind() != "aten::wait" for use in uses):
+            continue
+        with graph.insert_point_guard(node):
+            results = graph.inlineCall(node.g("Subgraph"), list(node.inputs()))
+        for use in list(uses):
+            _replace(use.user, results[0])
+        node.destroy()
+
+
+def canonicalize_for_fuser(graph: Any) -> None:
+    """Plans group operators in the form that they have: a graph stays as it is."""
+
+
 FACES = {
+    "_jit_pass_canonicalize_graph_fuser_ops": canonicalize_for_fuser,
+    "_jit_pass_inline_fork_wait": inline_fork_wait,
     "_jit_pass_constant_loop_unrolling": unroll_loops,
     "_jit_pass_constant_propagation_immutable_types": _native.fold_constants,
     "_jit_pass_decompose_ops": decompose,

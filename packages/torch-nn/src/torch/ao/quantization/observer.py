@@ -53,7 +53,7 @@ class ObserverBase(nn.Module):
         >>> MinMaxObserver.with_args(dtype=torch.qint8)().dtype
         torch.qint8
         """
-        return Partial(cls, **kwargs)
+        return _with_args(cls, **kwargs)
 
     @classmethod
     def with_callable_args(cls, **kwargs: Any) -> Any:
@@ -66,6 +66,11 @@ class Partial(partial):
 
     def with_args(self, **kwargs: Any) -> Any:
         return Partial(self, **kwargs)
+
+
+def _with_args(cls: Any, **kwargs: Any) -> Partial:
+    """A class or a partial one with arguments filled in; as a class method it makes ``with_args``."""
+    return Partial(cls, **kwargs)
 
 
 class UniformQuantizationObserverBase(ObserverBase):

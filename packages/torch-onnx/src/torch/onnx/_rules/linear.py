@@ -72,7 +72,7 @@ def outer(w, a, out):
     return w.op("Mul", w.unsqueeze(x, 1), w.unsqueeze(y, 0))
 
 
-@rule("_einsum")
+@rule("_einsum", "einsum")
 def einsum(w, a, out):
     equation = a.equation.replace(" ", "")
     return w.op("Einsum", *operands(w, out[0].dtype, *a.operands), equation=equation)

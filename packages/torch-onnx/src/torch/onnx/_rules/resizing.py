@@ -47,11 +47,17 @@ def interpolate(w, a, out):
     return w.op("Resize", x, None, None, w.ints([w.size(x, 0), w.size(x, 1), *size]), **options)
 
 
-@rule("upsample_bilinear2d", "upsample_nearest2d")
+_MODES = {
+    **{f"upsample_nearest{n}d": "nearest" for n in (1, 2, 3)}, "upsample_linear1d": "linear", "upsample_bilinear2d": "bilinear",
+    "upsample_bicubic2d": "bicubic", "upsample_trilinear3d": "trilinear",
+}  # fmt: skip
+
+
+@rule(*_MODES)
 def upsample(w, a, out):
     """What `run_decompositions` makes of `interpolate`."""
-    bilinear = w.step.name == "upsample_bilinear2d"
-    a.mode, a.align_corners = ("bilinear", a.align_corners) if bilinear else ("nearest", None)
+    a.mode = _MODES[w.step.name]
+    a.align_corners = None if a.mode == "nearest" else a.align_corners
     a.size, a.scale_factor, a.antialias, a.recompute_scale_factor = a.output_size, a.scale_factors, False, None
     return interpolate(w, a, out)
 

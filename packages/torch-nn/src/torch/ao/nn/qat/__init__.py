@@ -5,7 +5,7 @@ from torch.ao.nn.quantized._weights import adopt
 from torch.nn import functional as F
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "Embedding", "EmbeddingBag", "Linear"]
-__getattr__, __dir__ = _seams.later(globals(), modules=("dynamic",))
+__getattr__, __dir__ = _seams.later(globals(), modules=("dynamic", "modules"))
 
 
 class _Rounding:
@@ -24,6 +24,8 @@ class _Rounding:
 
 class Linear(_Rounding, nn.Linear):
     """``x @ rounded(weight)^T + bias``."""
+
+    _FLOAT_MODULE = nn.Linear
 
     def __init__(self, in_features, out_features, bias=True, qconfig=None, device=None, dtype=None):
         super().__init__(in_features, out_features, bias, device=device, dtype=dtype)
@@ -49,13 +51,19 @@ class _Convolution(_Rounding):
 class Conv1d(_Convolution, nn.Conv1d):
     """A convolution (N, C, L) with a rounded weight."""
 
+    _FLOAT_MODULE = nn.Conv1d
+
 
 class Conv2d(_Convolution, nn.Conv2d):
     """A convolution (N, C, H, W) with a rounded weight."""
 
+    _FLOAT_MODULE = nn.Conv2d
+
 
 class Conv3d(_Convolution, nn.Conv3d):
     """A convolution (N, C, D, H, W) with a rounded weight."""
+
+    _FLOAT_MODULE = nn.Conv3d
 
 
 class _Table(_Rounding):
@@ -69,6 +77,8 @@ class _Table(_Rounding):
 class Embedding(_Table, nn.Embedding):
     """Rows of a table whose numbers are rounded."""
 
+    _FLOAT_MODULE = nn.Embedding
+
     def forward(self, input):
         return F.embedding(
             input, self.weight_fake_quant(self.weight), self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
@@ -77,6 +87,8 @@ class Embedding(_Table, nn.Embedding):
 
 class EmbeddingBag(_Table, nn.EmbeddingBag):
     """Sums or means of rows of a table whose numbers are rounded."""
+
+    _FLOAT_MODULE = nn.EmbeddingBag
 
     def forward(self, input, offsets=None, per_sample_weights=None):
         return F.embedding_bag(

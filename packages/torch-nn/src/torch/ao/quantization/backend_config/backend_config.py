@@ -69,6 +69,7 @@ class BackendPatternConfig:
         self.dtype_configs: list[DTypeConfig] = []
         self.root_module = self.qat_module = self.reference_quantized_module = self.fused_module = None
         self.fuser_method: Any = None
+        self._input_type_to_index: dict[str, int] = {}  # kept: which arguments are weights is in schemas here
 
     def __repr__(self) -> str:
         return f"BackendPatternConfig({self.pattern!r})"
@@ -88,6 +89,7 @@ for _name in (
     "pattern", "observation_type", "dtype_configs", "root_module", "qat_module", "reference_quantized_module", "fused_module", "fuser_method",
 ):  # fmt: skip
     setattr(BackendPatternConfig, f"set_{_name}", _setter(_name))
+BackendPatternConfig._set_input_type_to_index = _setter("_input_type_to_index")
 
 
 def _add_dtype_config(self: Any, dtype_config: DTypeConfig) -> Any:

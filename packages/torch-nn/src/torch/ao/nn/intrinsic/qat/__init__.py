@@ -1,7 +1,7 @@
 """Joined layers that round as quantization will, for training."""
-# ruff: noqa: F822
 
 import torch
+from torch import _seams
 from torch.ao.nn import qat as nnqat
 from torch.nn import functional as F
 from torch.nn.utils.fusion import fuse_conv_bn_weights, fuse_linear_bn_weights
@@ -9,6 +9,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_weights, fuse_linear_bn_weights
 __all__ = [
     "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d", "LinearBn1d", "LinearReLU",
 ]  # fmt: skip
+__getattr__, __dir__ = _seams.later(globals(), modules=("modules",))
 
 
 class LinearReLU(nnqat.Linear):

@@ -1,0 +1,130 @@
+"""Float layers with weights that are quantized and brought back."""
+
+import pytest
+import torch
+from torch import nn
+from torch.ao.nn.intrinsic.qat.modules.conv_fused import _ConvBnNd
+from torch.ao.nn.qat.modules.conv import _ConvNd
+from torch.ao.nn.quantized import reference
+from torch.ao.nn.quantized.reference.modules import utils
+from torch.ao.quantization import MinMaxObserver, default_qat_qconfig
+from torch.ao.quantization.backend_config import BackendPatternConfig
+from torch.ao.quantization.observer import _with_args
+
+TENSOR = {"qscheme": torch.per_tensor_affine, "dtype": torch.qint8, "scale": 0.05, "zero_point": 3}
+ROWS = {
+    "qscheme": torch.per_channel_affine, "dtype": torch.quint8, "axis": 0, "scale": torch.tensor([0.05, 0.02, 0.01]),
+    "zero_point": torch.tensor([100, 128, 90]),
+}  # fmt: skip
+PLAIN = {
+    "qscheme": torch.per_tensor_symmetric, "dtype": torch.int8, "scale": 0.05, "zero_point": 0, "quant_min": -4, "quant_max": 4,
+    "is_decomposed": True,
+}  # fmt: skip
+PLAIN_ROWS = {
+    **PLAIN,
+    "qscheme": torch.per_channel_symmetric,
+    "axis": 0,
+    "scale": ROWS["scale"],
+    "zero_point": torch.zeros(3).long(),
+}
+
+
+def rounded(weight, how):
+    """The formula of quantization, in float64."""
+    low, high = {torch.qint8: (-128, 127), torch.quint8: (0, 255), torch.int8: (-4, 4)}[how["dtype"]]
+    along = [-1] + [1] * (weight.dim() - 1)
+    scale, point = (torch.as_tensor(how[name]).double().reshape(along) for name in ("scale", "zero_point"))
+    return (((weight.double() / scale).round() + point).clamp(low, high) - point) * scale
+
+
+@pytest.mark.parametrize("how", [TENSOR, ROWS, PLAIN, PLAIN_ROWS])
+def test_a_weight_is_what_its_integers_say(how):
+    torch.manual_seed(0)
+    layer = nn.Linear(4, 3)
+    made = reference.Linear.from_float(layer, how)
+    torch.testing.assert_close(made.get_weight().double(), rounded(layer.weight, how), rtol=1e-6, atol=1e-7)
+    x = torch.randn(2, 4)
+    torch.testing.assert_close(made(x), nn.functional.linear(x, made.get_weight(), layer.bias))
+    assert made.get_quantized_weight().dtype is how["dtype"]
+    assert str(made) == "QuantizedLinear(Reference)(in_features=4, out_features=3, bias=True)"
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("kind", ["Conv", "ConvTranspose"])
+def test_convolutions_compute_with_the_rounded_weight(kind, dims):
+    torch.manual_seed(0)
+    name = f"{kind}{dims}d"
+    layer, x = getattr(nn, name)(2, 3, 3, stride=2, padding=1), torch.randn(1, 2, *[5] * dims)
+    made = getattr(reference, name).from_float(layer, TENSOR)
+    wanted = getattr(nn, name)(2, 3, 3, stride=2, padding=1)
+    wanted.load_state_dict({"weight": rounded(layer.weight, TENSOR), "bias": layer.bias})
+    torch.testing.assert_close(made(x), wanted(x), rtol=1e-5, atol=1e-6)
+
+
+def test_tables_look_up_rounded_rows():
+    torch.manual_seed(0)
+    table, bags, index = nn.Embedding(3, 4), nn.EmbeddingBag(3, 4), torch.tensor([[0, 2], [1, 1]])
+    found = reference.Embedding.from_float(table, ROWS)(index)
+    torch.testing.assert_close(found.double(), rounded(table.weight, ROWS)[index], rtol=1e-6, atol=1e-7)
+    found = reference.EmbeddingBag.from_float(bags, ROWS)(index)
+    torch.testing.assert_close(found.double(), rounded(bags.weight, ROWS)[index].mean(1), rtol=1e-5, atol=1e-6)
+
+
+def test_a_state_says_how_the_weight_is_quantized():
+    made = reference.Linear.from_float(nn.Linear(4, 3), ROWS)
+    state = made.state_dict()
+    assert state["weight_qscheme"] is torch.per_channel_affine and state["weight_dtype"] is torch.quint8
+    other = reference.Linear.from_float(nn.Linear(4, 3), {**ROWS, "scale": torch.ones(3)})
+    other.load_state_dict(state)
+    assert torch.equal(other.get_weight(), made.get_weight())
+
+
+def test_schemes_without_a_form_are_refused():
+    with pytest.raises(
+        AssertionError, match="per_tensor_symmetric is not supported in reference quantized QuantizedLinear"
+    ):
+        reference.Linear.from_float(nn.Linear(4, 3), {**PLAIN, "is_decomposed": False})
+    with pytest.raises(AssertionError, match="expected a Conv1d"):
+        reference.Conv1d.from_float(nn.Linear(4, 3), TENSOR)
+    with pytest.raises(ValueError, match="Unsupported dtype and qscheme: torch.float32, None"):
+        utils._quantize_weight(torch.ones(1), None, torch.float32, torch.ones(1), torch.zeros(1))
+
+
+def test_a_weight_that_is_no_integer_stays_or_is_halved():
+    layer = nn.Linear(4, 3)
+    assert reference.Linear.from_float(layer, {"qscheme": None, "dtype": torch.float32}).get_weight() is layer.weight
+    made = reference.Linear.from_float(layer, {**TENSOR, "dtype": torch.float16})
+    assert torch.equal(made.get_weight(), layer.weight.half().float())
+
+
+# --- what classes of one's own derive from ---
+
+
+class Plain(_ConvNd):
+    def _conv_forward(self, input, weight, bias):
+        return nn.functional.conv1d(input, weight, bias, self.stride, self.padding)
+
+
+class Joined(_ConvBnNd):
+    def _conv_forward(self, input, weight, bias):
+        return nn.functional.conv1d(input, weight, bias, self.stride, self.padding)
+
+
+def test_convolutions_of_ones_own_round_their_weight():
+    given = 2, 3, (3,), (1,), (0,), (1,), False, (0,), 1, True, "zeros"
+    torch.manual_seed(0)
+    made, x = Plain(*given, default_qat_qconfig), torch.randn(1, 2, 5)
+    wanted = nn.functional.conv1d(x, made.weight_fake_quant(made.weight), made.bias)
+    torch.testing.assert_close(made(x), wanted)
+    joined = Joined(*given, qconfig=default_qat_qconfig, dim=1).eval()
+    joined.weight_fake_quant.disable_fake_quant()
+    torch.testing.assert_close(joined(x), joined.bn(nn.functional.conv1d(x, joined.weight, joined.bias)))
+    assert not Joined(*given, qconfig=default_qat_qconfig, dim=1, freeze_bn=True).bn.training
+    with pytest.raises(AssertionError, match="Plain: qconfig must be provided"):
+        Plain(*given)
+
+
+def test_names_that_libraries_use():
+    assert torch.ao.nn.qat.Conv2d._FLOAT_MODULE is nn.Conv2d
+    assert _with_args(MinMaxObserver, dtype=torch.qint8)().dtype is torch.qint8
+    assert BackendPatternConfig(nn.Linear)._set_input_type_to_index({"weight": 1})._input_type_to_index == {"weight": 1}
