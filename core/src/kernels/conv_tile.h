@@ -60,6 +60,14 @@ struct WindowRows {
   TORCH_INLINE ptrdiff_t step() const { return stride; }
 };
 
+// The lines of a row of sums: they come while the sums are made, and storing them waits for nothing.
+template <class T>
+TORCH_INLINE void prefetch_to_write(const T* c) {
+  constexpr int kLine = 64 / int(sizeof(T));
+  for (int i = 0; i < kPanel<T>; i += kLine) __builtin_prefetch(c + i, 1);
+  __builtin_prefetch(c + kPanel<T> - 1, 1);
+}
+
 // The expansion over an index sequence is what makes gcc 12 keep all sums in registers; a loop with `#pragma unroll`
 // does not. kNarrow: the mask has lanes of the first vector only.
 template <class T, bool kNarrow = false, class Rows, int... I>
@@ -70,6 +78,7 @@ TORCH_INLINE void tile(std::integer_sequence<int, I...>, const TileJob<T>& job, 
     ((low[I] = high[I] = S::fill(job.bias[I])), ...);
   else
     ((low[I] = high[I] = typename S::V{}), ...);
+  ((prefetch_to_write<T>(job.c + I * job.c_row)), ...);
   const T *a = job.a, *b = job.b;
   const ptrdiff_t b_step = job.b_step, a_step = rows.step();
   for (int o = 0; o < job.outer; o++, a += job.jump)
