@@ -1,10 +1,8 @@
 """Names of PyTorch's compiler to native code. Questions have an answer, a graph is handed to the compiler of this stack, and
-files of native code are refused.
+packages are those of torch.export.
 """
 
 from .._lazy import later
-
-NO_COMPILER = "there is no compiler to native code in this stack; programs run as they were written"
 
 
 def list_mode_options(mode=None, dynamic=None):
@@ -34,13 +32,33 @@ def compile(gm, example_inputs, options=None):
 
 
 def aot_compile(gm, args, kwargs=None, *, options=None):
-    """Raises NotImplementedError."""
-    raise NotImplementedError(f"torch._inductor.aot_compile: {NO_COMPILER}")
+    """Raises NotImplementedError: no libraries of native code are made."""
+    raise NotImplementedError(
+        "torch._inductor.aot_compile: no libraries of native code are made: torch.export.export(...) and "
+        "aoti_compile_and_package write a package"
+    )
 
 
 def aoti_compile_and_package(exported_program, *, package_path=None, inductor_configs=None):
-    """Raises NotImplementedError."""
-    raise NotImplementedError(f"torch._inductor.aoti_compile_and_package: {NO_COMPILER}")
+    """Write an exported program as a package, and return its path: where it is told, or a file of the temporary folder.
+
+    A package holds the graph and its tensors, and no native code, so that it is for any machine; settings change nothing.
+    ValueError for another ending than ``.pt2``, NotImplementedError for programs that no plan can be made of.
+    """
+    from .._parts import import_module, need
+
+    need("export")
+    return import_module("torch.export._package").package(exported_program, package_path)
+
+
+def aoti_load_package(path, run_single_threaded=False, device_index=-1):
+    """What a package computes, as a function: called as the module that was exported, without gradients.
+
+    No code of the file's runs. RuntimeError when it is no such file. ``torch.set_num_threads`` says how many threads it uses.
+    """
+    from .._parts import import_module, need
+
+    return import_module("torch.export._package").AOTICompiledModel(need("export").load(path))
 
 
 __getattr__, __dir__ = later(

@@ -1,8 +1,9 @@
-"""What tells compiled programs apart: nothing is compiled."""
+"""What tells compiled programs apart: nothing is compiled to native code."""
 
+from .._absent import absent_function
 
-def extract_tensor_metadata_for_cache_key(tensor):
-    """Raises NotImplementedError: nothing is compiled that could be kept."""
-    from . import NO_COMPILER
-
-    raise NotImplementedError(f"extract_tensor_metadata_for_cache_key: {NO_COMPILER}")
+extract_tensor_metadata_for_cache_key = absent_function(
+    "torch._inductor.codecache",
+    "extract_tensor_metadata_for_cache_key",
+    "nothing is compiled to native code that could be kept",
+)
