@@ -7,6 +7,8 @@ from __future__ import annotations
 import operator
 import sys
 
+from torch import _pytree as pytree
+
 from ._guards import of_class
 
 #: hooks that stand around more than the call of forward, or catch what it raises
@@ -66,11 +68,16 @@ def run_graph(observer, module, args, kwargs):
     observer.class_has(type(module), "forward")
     if of_class(type(module), "__call__") is not of_class(type(module).__mro__[1], "__call__"):
         observer.class_has(type(module), "__call__")
+    exported = None
     before, observer.working = observer.working, True
-    nodes, plain = list(map(_Step, module.graph.nodes)), type(module.graph._codegen).__name__ == "CodeGen"
-    observer.working = before
+    try:
+        nodes, form = list(map(_Step, module.graph.nodes)), type(module.graph._codegen).__name__
+        if form == "_Called" and module._leaves.is_flat():  # its checks ask about sizes, as any program does
+            args, kwargs, exported = module._leaves(args, kwargs), {}, module._out_spec
+    finally:
+        observer.working = before
     names = [n.target for n in nodes if n.op == "placeholder"]
-    if not plain or any(name.startswith("*") for name in names):
+    if exported is None and (form != "CodeGen" or any(name.startswith("*") for name in names)):
         observer.stop(f"the graph of {type(module).__qualname__} takes its arguments in another form")
         return module(*args, **kwargs)
     given = {**dict(zip(names, args)), **kwargs}
@@ -83,7 +90,8 @@ def run_graph(observer, module, args, kwargs):
                 return module(*args, **kwargs)  # for the error
             values[step.node] = given[step.target] if step.target in given else step.args[0]
         elif step.op == "output":
-            return _filled(observer, step.args[0], values)
+            result = _filled(observer, step.args[0], values)
+            return result if exported is None else observer.apply(pytree.tree_unflatten, result, exported)
         else:
             values[step.node] = _value(observer, module, step, values)
     return None

@@ -37,6 +37,10 @@ class Leaves:
                 self._look(name, leaf, expected, sizes, known)
         return leaves
 
+    def is_flat(self) -> bool:
+        """Whether each argument is a leaf itself."""
+        return all(each.is_leaf() for group in self._spec.children() for each in group.children())
+
     def _in_order(self, args, kwargs):
         """The leaves when arguments come by name instead of position, or in another order."""
         names = self._arguments
