@@ -264,3 +264,29 @@ def test_interpolated_images_keep_their_channels_last(mode):
     got = F.interpolate(rows.contiguous(memory_format=torch.channels_last), scale_factor=2, mode=mode)
     assert got.is_contiguous(memory_format=torch.channels_last)
     torch.testing.assert_close(got, F.interpolate(rows, scale_factor=2, mode=mode))
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        lambda x: F.unfold(x, 1),
+        lambda x: F.unfold(x[:, :, :1], (1, 2)),
+        lambda x: F.pixel_shuffle(x, 1),
+        lambda x: F.pixel_shuffle(x[:, :, :1, :1], 2),
+        lambda x: F.pixel_unshuffle(x, 1),
+        lambda x: F.channel_shuffle(x, 1),
+        lambda x: F.channel_shuffle(x, 4),
+        lambda x: F.pad(x, (0, 0, 0, 0), mode="reflect"),
+        lambda x: F.pad(x, (0, 0, 0, 0), mode="circular"),
+    ],
+)
+def test_moved_elements_may_be_written_to_where_nothing_moves(moved):
+    x = torch.arange(48.0).reshape(1, 4, 3, 4)
+    result = moved(x)
+    expected = result.clone() * 2
+    assert torch.equal(result.mul_(2), expected) and torch.equal(x, torch.arange(48.0).reshape(1, 4, 3, 4))
+
+
+def test_folded_windows_lie_without_gaps_where_the_padding_is_cut_off():
+    image = F.fold(torch.ones(1, 4, 9), (2, 2), 2, padding=1)
+    assert image.is_contiguous() and image.view(4).tolist() == [4.0] * 4

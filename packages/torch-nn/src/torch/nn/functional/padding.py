@@ -59,6 +59,8 @@ def _continued(input, pad, mode):
     for i in range(len(pad) // 2):
         size, before, after = input.shape[-1 - i], pad[2 * i], pad[2 * i + 1]
         indices.append(_sources(mode, size, before, after, pad, input))
+    if all(index is None for index in indices):
+        return input.clone()
     for i, index in enumerate(indices):
         if index is not None:
             input = input.index_select(input.dim() - 1 - i, index)

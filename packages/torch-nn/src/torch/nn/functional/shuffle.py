@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -32,7 +34,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: Any) -> Tensor:
     n = len(batch)
     x = input.reshape(*batch, c // (r * r), r, r, h, w)
     x = x.permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return x.reshape(*batch, c // (r * r), h * r, w * r)
+    return _copied(x, (*batch, c // (r * r), h * r, w * r))
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: Any) -> Tensor:
@@ -48,7 +50,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: Any) -> Tensor:
     n = len(batch)
     x = input.reshape(*batch, c, h // r, r, w // r, r)
     x = x.permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return x.reshape(*batch, c * r * r, h // r, w // r)
+    return _copied(x, (*batch, c * r * r, h // r, w // r))
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -58,4 +60,9 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     n, c = input.shape[:2]
     if groups <= 0 or c % groups:
         raise RuntimeError(f"channel_shuffle: groups {groups} must be positive and divide the number of channels {c}")
-    return input.reshape(n, groups, c // groups, *input.shape[2:]).transpose(1, 2).reshape(input.shape)
+    return _copied(input.reshape(n, groups, c // groups, *input.shape[2:]).transpose(1, 2), input.shape)
+
+
+def _copied(x, shape):
+    """Never a view, also where nothing moves: the result may be written to."""
+    return x.clone(memory_format=torch.contiguous_format).reshape(shape)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from ._ops import ops
 from ._sizes import expand
 
@@ -56,7 +58,9 @@ def unfold(
         input = input.unfold(dim, dilation[i] * (kernel[i] - 1) + 1, stride[i])
     input = input[..., :: dilation[0], :: dilation[1]]
     n, c = input.shape[:2]
-    return input.permute(0, 1, 4, 5, 2, 3).reshape(n, c * kernel[0] * kernel[1], bh * bw)
+    columns = input.permute(0, 1, 4, 5, 2, 3)
+    # Windows of one row are a view with overlaps, which nobody could write to.
+    return columns.clone(memory_format=torch.contiguous_format).reshape(n, c * kernel[0] * kernel[1], bh * bw)
 
 
 def fold(
@@ -104,4 +108,4 @@ def fold(
                 top : top + stride[0] * (bh - 1) + 1 : stride[0],
                 left : left + stride[1] * (bw - 1) + 1 : stride[1],
             ] += windows[:, :, i, j]
-    return image[:, :, padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]]
+    return image[:, :, padding[0] : padding[0] + size[0], padding[1] : padding[1] + size[1]].contiguous()
