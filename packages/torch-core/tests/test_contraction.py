@@ -195,3 +195,9 @@ def test_a_cross_product_needs_dims():
             call()
     with pytest.raises(RuntimeError, match="no dimension of size 3"):
         torch.cross(number, number)
+
+
+def test_a_chain_of_one_matrix_is_a_copy_and_takes_out():
+    matrix, out = torch.ones(2, 3), torch.zeros(2, 3)
+    torch.chain_matmul(matrix).zero_()
+    assert matrix.sum() == 6 and torch.chain_matmul(matrix, out=out) is out and out.sum() == 6

@@ -8,6 +8,7 @@ last `edgeitems` of each dimension are shown.
 from __future__ import annotations
 
 import math
+import warnings
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
@@ -54,9 +55,12 @@ def set_printoptions(
     """
     global options
     if profile is not None:
-        if profile not in PROFILES:
-            raise ValueError(f"set_printoptions: profile must be one of {', '.join(PROFILES)}, got {profile!r}")
-        options = PROFILES[profile]
+        if profile not in PROFILES:  # programs of years write profile="long", which PyTorch passes over
+            names = ", ".join(PROFILES)
+            warnings.warn(
+                f"set_printoptions: profile {profile!r} changes nothing; it may be one of {names}", stacklevel=2
+            )
+        options = PROFILES.get(profile, options)
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     options = replace(options, sci_mode=sci_mode, **{k: v for k, v in given.items() if v is not None})
 

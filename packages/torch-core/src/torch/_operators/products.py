@@ -115,6 +115,5 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     for i, m in enumerate(matrices):
         if m.dim() != 2:
             raise RuntimeError(f"chain_matmul: tensor {i} must be a matrix (2-d), got shape {tuple(m.shape)}")
-    if len(matrices) == 1:
-        return matrices[0]
-    return _written(_C._functions()["linalg"]["multi_dot"](list(matrices)), out, "chain_matmul")
+    product = matrices[0].clone() if len(matrices) == 1 else _C._functions()["linalg"]["multi_dot"](list(matrices))
+    return _written(product, out, "chain_matmul")
