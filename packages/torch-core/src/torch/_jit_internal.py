@@ -4,6 +4,7 @@ import inspect
 import sys
 import types
 import typing
+import weakref
 from typing import Dict, Final, List, Optional, Tuple, Union, get_args, get_origin  # noqa: F401, UP035
 
 from torch.jit import export, ignore, interface, is_scripting, unused  # noqa: F401
@@ -39,6 +40,10 @@ def weak_script(fn):
 
 
 weak_module = weak_script_method = weak_script
+
+
+#: Functions that stand for one of two by a bool among their arguments: none here, max_pool2d looks at return_indices itself.
+boolean_dispatched = weakref.WeakKeyDictionary()
 
 
 class _disable_emit_hooks:

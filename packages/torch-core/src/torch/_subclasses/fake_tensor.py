@@ -214,6 +214,16 @@ def is_fake(x: object) -> bool:
     return isinstance(x, FakeTensor)
 
 
+def maybe_get_fake_mode(t: object) -> FakeTensorMode | None:
+    """The mode that a tensor was made under; None for others.
+
+    >>> from torch._subclasses.fake_tensor import maybe_get_fake_mode
+    >>> maybe_get_fake_mode(torch.ones(2)) is None
+    True
+    """
+    return t.fake_mode if is_fake(t) else None
+
+
 @contextlib.contextmanager
 def unset_fake_temporarily():
     """A block outside of the modes in force; gives the innermost FakeTensorMode, or None."""
