@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+from test_devices import run
 from torch._cuda import _native
 
 optim = pytest.importorskip("torch.optim")
@@ -266,3 +267,37 @@ def test_lists_that_do_not_fit_are_told():
     with pytest.raises(RuntimeError, match="without gaps"):
         torch._fused_sgd_([torch.ones(6, device="cuda")[::2]], [torch.ones(6, device="cuda")[::2]], [], **options)
     assert p[0].tolist() == [1.0] * 3
+
+
+def test_a_first_step_without_memory_leaves_no_state_that_is_half_made():
+    said = run(
+        """
+import os
+os.environ["PYTORCH_NO_CUDA_MEMORY_CACHING"] = "1"
+import torch
+from torch._cuda import _native
+for algorithm, options in ((torch.optim.SGD, {"momentum": 0.9}), (torch.optim.Adam, {"amsgrad": True}), (torch.optim.RMSprop, {})):
+    steps = []
+    for fails_at in (None, *range(20)):
+        params = [torch.ones(4, device="cuda", requires_grad=True) for _ in range(3)]
+        for p in params:
+            p.grad = p.detach() * 2
+        optimizer = algorithm(params, lr=0.1, **options)
+        try:
+            _native.configure(allocations_to_fail=-1 if fails_at is None else fails_at)
+            optimizer.step()
+            failed = False
+        except torch.cuda.OutOfMemoryError:
+            failed = True
+        _native.configure()
+        untouched = all(p.detach().eq(1).all() for p in params)
+        if failed:
+            optimizer.step()
+        if fails_at is None:
+            expected = [p.tolist() for p in params]
+        elif failed and untouched:
+            steps.append([p.tolist() for p in params] == expected)
+    print(algorithm.__name__, len(steps) >= 2 and all(steps))
+"""
+    )
+    assert said.split("\n")[:3] == ["SGD True", "Adam True", "RMSprop True"]

@@ -85,9 +85,13 @@ class Adam(Optimizer):
         step = _seams.fused_adamw if group["decoupled_weight_decay"] else _seams.fused_adam
         names = ("exp_avg", "exp_avg_sq", *(("max_exp_avg_sq",) if group["amsgrad"] else ()))
         calls = {True: [], False: []}  # by whether the device counts the steps, which a graph can replay
+        for p, _ in pairs:  # before any step is counted: there may be no memory for all
+            if not self.state.get(p):
+                state = {}
+                self._begin(p, state, group)
+                self.state[p] = state
         for p, g in pairs:
             state = self.state[p]
-            self._begin(p, state, group)
             if not all(like_parameter(p, state[name]) for name in names):
                 self._update(p, -g if group["maximize"] else g, state, group)
                 continue

@@ -80,14 +80,11 @@ class SGD(Optimizer):
             if not mu:
                 calls[False].append((p, g, None))
                 continue
-            state = self.state[p]
-            b = state.get("momentum_buffer")
-            if b is None:
-                state["momentum_buffer"] = torch.empty_like(p)
-            elif not like_parameter(p, b):
-                self._update(p, -g if group["maximize"] else g, state, group)
+            b = self.state.get(p, {}).get("momentum_buffer")
+            if b is not None and not like_parameter(p, b):
+                self._update(p, -g if group["maximize"] else g, self.state[p], group)
                 continue
-            calls[b is None].append((p, g, state["momentum_buffer"]))
+            calls[b is None].append((p, g, torch.empty_like(p) if b is None else b))
         for is_first, call in calls.items():
             if call:
                 p, g, b = map(list, zip(*call, strict=True))
@@ -95,6 +92,8 @@ class SGD(Optimizer):
                     p, g, b, weight_decay=group["weight_decay"], momentum=mu, lr=group["lr"], dampening=group["dampening"],
                     nesterov=group["nesterov"], maximize=group["maximize"], is_first_step=is_first,
                 )  # fmt: skip
+                for parameter, buffer in zip(p, b, strict=True) if is_first else ():
+                    self.state[parameter]["momentum_buffer"] = buffer  # not before it is written
 
     def _update(self, p, g, state, group):
         mu, lr = group["momentum"], float(group["lr"])
