@@ -8,9 +8,11 @@
 #if defined(__CUDACC__)
 #define TORCH_UNROLL _Pragma("unroll")
 #define TORCH_UNROLL_BY_4 _Pragma("unroll 4")  // of long loops: whole, they ask for more registers than there are
+#define TORCH_NO_UNROLL _Pragma("unroll 1")
 #else
 #define TORCH_UNROLL
 #define TORCH_UNROLL_BY_4
+#define TORCH_NO_UNROLL
 #endif
 
 namespace torch::cuda {
@@ -45,17 +47,25 @@ template <int Operands>
 struct Places {
   int64_t at[Operands];
 };
+// One dim of that: `i` becomes the number of the line.
+template <int Operands>
+TORCH_ANY void go_along(Places<Operands>& p, const Geometry& g, int d, uint32_t& i) {
+  const uint32_t up = g.size[d].divide(i), index = i - up * g.size[d].divisor;
+  i = up;
+  TORCH_UNROLL
+  for (int k = 0; k < Operands; ++k) p.at[k] += int64_t(index) * g.stride[k][d];
+}
 template <int Operands>
 TORCH_ANY Places<Operands> places_of(const Geometry& g, uint32_t i) {
+  constexpr int kWritten = 2;  // that have code of their own, with their sizes in it; a loop has what few calls have
   Places<Operands> p{};
   TORCH_UNROLL
-  for (int d = 0; d < kDims; ++d) {
-    if (d == g.ndim) break;
-    const uint32_t up = g.size[d].divide(i), index = i - up * g.size[d].divisor;
-    i = up;
-    TORCH_UNROLL
-    for (int k = 0; k < Operands; ++k) p.at[k] += int64_t(index) * g.stride[k][d];
+  for (int d = 0; d < kWritten; ++d) {
+    if (d == g.ndim) return p;
+    go_along(p, g, d, i);
   }
+  TORCH_NO_UNROLL
+  for (int d = kWritten; d < g.ndim; ++d) go_along(p, g, d, i);
   return p;
 }
 
