@@ -46,7 +46,7 @@ class Extents:
         self.formulas, self.ends = {}, {}  # of values; of sizes that are bounds: what was tried there
         self.bounds = {}  # of a variable: where its formulas were seen to hold
         self.same = {}  # name of a variable -> the one that it is taken to be equal to
-        self.tried = None
+        self.tried, self.places, self.steps = None, {}, {}
 
     def variable(self, at, dim, name, leader):
         """A dim of an input may change."""
@@ -143,69 +143,92 @@ class Extents:
         return len(found) if dim is None else found.shape[dim]
 
     def _run(self, point, value):
-        """Compute what a value follows from, as far as it has not been."""
-        shapes = point.shapes
-        todo = _missing(value, shapes)
-        if not todo:
+        """Compute what a value follows from, as far as it has not been; most points have got as far as others."""
+        number, shapes = value.unique(), point.shapes
+        if number in shapes:
             return
-        graph, made, given = ir.Graph(), {}, []
+        step = self.steps.get(number)
+        if step is None or not step.follows(shapes):
+            step = self.steps[number] = _Step(value, shapes)
+        for each in step.inputs - shapes.keys():
+            shapes[each] = self._input(point, each)
+        step.run(shapes)
+
+    def _input(self, point, number):
+        """An input of the graph, without values."""
+        if number not in self.places:
+            self.places = {value.unique(): i for i, value in enumerate(self.graph.inputs())}
+        at = self.places[number]
+        sizes = list(self.tensors[at].shape)
+        for dim in range(len(sizes)):
+            if (name := self.variables.get((at, dim))) is not None:
+                sizes[dim] = point.sizes[self.same[name]]
+        return torch.empty(sizes, dtype=self.tensors[at].dtype, device="meta")
+
+
+class _Step:
+    """What computes a value and those before it, of some that have been: ``inputs`` are those of the graph."""
+
+    def __init__(self, value, known):
+        self.inputs, todo = _missing(value, known)
+        self.given, self.results, self.constants = [], [], {}
+        graph, made = ir.Graph(), {}
 
         def bring(v):
             if v.unique() not in made:
                 made[v.unique()] = graph.addInput()
                 made[v.unique()].setType(v.type() if v.type().kind() != "TensorType" else ir.TensorType.get())
-                given.append(shapes[v.unique()])
+                self.given.append(v.unique())
             return made[v.unique()]
 
-        results = []
         for node in todo:
-            if node.kind() == "prim::Param":
-                self._inputs(point)
-                continue
             if node.kind() == "prim::Constant" and node.output().type().kind() == "TensorType":
-                shapes[node.output().unique()] = node.output().toIValue().to("meta")
+                self.constants[node.output().unique()] = node.output().toIValue().to("meta")
                 continue
             clone = graph.createClone(node, bring)
             graph.insertNode(clone)
             _elsewhere(graph, clone)
             for old, new in zip(node.outputs(), clone.outputs()):
                 made[old.unique()] = new
-                results.append(old.unique())
-        if not results:
-            return
-        for each in results:
+                self.results.append(old.unique())
+        for each in self.results:
             graph.registerOutput(made[each])
+        self.function = ir.Function("shapes", graph)
+
+    def follows(self, known):
+        """Whether what it takes is there."""
+        return all(each in known or each in self.inputs or each in self.constants for each in self.given)
+
+    def run(self, shapes):
+        """Add what it computes."""
+        shapes.update(self.constants)
+        if not self.results:
+            return
         try:
-            found = ir.Function("shapes", graph)(*given)
+            found = self.function(*(shapes[each] for each in self.given))
         except Exception as error:  # of an operator, whatever it finds wrong with sizes
             raise Unknown from error
-        shapes.update(zip(results, found if len(results) > 1 else (found,)))
-
-    def _inputs(self, point):
-        for i, (value, tensor) in enumerate(zip(self.graph.inputs(), self.tensors)):
-            if value.unique() not in point.shapes:
-                sizes = list(tensor.shape)
-                for dim in range(len(sizes)):
-                    if (name := self.variables.get((i, dim))) is not None:
-                        sizes[dim] = point.sizes[self.same[name]]
-                point.shapes[value.unique()] = torch.empty(sizes, dtype=tensor.dtype, device="meta")
+        shapes.update(zip(self.results, found if len(self.results) > 1 else (found,)))
 
 
 def _missing(value, shapes):
-    """The nodes that a value follows from and that have not run, in order."""
-    found, stack, order = set(), [value.node()], []
+    """The inputs that a value follows from and that have no shape yet, and the nodes that have not run, in order."""
+    inputs, found, stack, order = set(), set(), [value], []
     while stack:
-        node = stack[-1]
-        waiting = [v.node() for v in node.inputs() if v.unique() not in shapes and v.unique() not in found]
-        if waiting:
+        number, node = stack[-1].unique(), stack[-1].node()
+        if number in shapes or number in found:
+            stack.pop()
+        elif node.kind() == "prim::Param":
+            inputs.add(number)
+            found.add(number)
+            stack.pop()
+        elif waiting := [v for v in node.inputs() if v.unique() not in shapes and v.unique() not in found]:
             stack += waiting
-            continue
-        stack.pop()
-        made = {v.unique() for v in node.outputs()}
-        if not (made <= found or made <= shapes.keys()):
-            found |= made
+        else:
+            stack.pop()
+            found.update(v.unique() for v in node.outputs())
             order.append(node)
-    return order
+    return inputs, order
 
 
 def _solved(rows, seen):

@@ -140,13 +140,13 @@ def _parse(code):
     if at >= len(lines):
         raise Opaque("its source is not that of the code that runs")
     if code.co_name == "<lambda>":
-        return _statement(lines, at), at
+        return _statement(lines, at), 0
     text = "".join(inspect.getblock(lines[at:]))
     try:
-        # Not dedented: lines within texts would lose their spaces.
-        return (ast.parse("if 1:\n" + text), at - 1) if text[0].isspace() else (ast.parse(text), at)
+        # Not dedented: lines within texts would lose their spaces. With empty lines before it, its lines have their numbers.
+        return ast.parse("\n" * (at - 1) + "if 1:\n" + text if text[0].isspace() else "\n" * at + text), 0
     except SyntaxError:
-        return _statement(lines, at), at
+        return _statement(lines, at), 0
 
 
 def _file_of(code):
@@ -168,8 +168,7 @@ def _statement(lines, at):
                 except SyntaxError:
                     continue
                 if any(isinstance(n, _NESTED) for n in ast.walk(tree)):
-                    ast.increment_lineno(tree, start - at)
-                    return tree
+                    return ast.increment_lineno(tree, start)
     raise Opaque("its source cannot be read")
 
 

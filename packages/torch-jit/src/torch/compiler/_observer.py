@@ -126,6 +126,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         self.known = {}  # id -> (object, source, whether it stands under the arguments)
         self.outside = set()  # ids of containers and objects that were there before
         self.kept, self.codes, self.trusted = [], set(_DRIVERS), 0
+        self.own = set()  # codes of what watches
         self.made = set()  # ids of objects that were made within
         self.changed = {}  # (id, name of an attribute or None): what was changed that was there before
         self.seen = set()  # (id, name) of attributes of objects from outside that were read
@@ -171,7 +172,8 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
 
     def follow(self, function, args, kwargs):
         """Call a function of Python, watched."""
-        self.working = True
+        self.working, profile = True, sys.getprofile()
+        sys.setprofile(None)  # a call of it for each step through a syntax tree takes longer than the step
         try:
             code = _instrument.instrumented(function.__code__)
         except _instrument.Opaque as why:
@@ -179,6 +181,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
             self.stop(f"{function.__qualname__} cannot be followed: {why}")
         finally:
             self.working = False
+            sys.setprofile(profile)
         if code is None:
             return function(*args, **kwargs)
         for value, source in _defaults(function):
@@ -223,7 +226,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         if event != "call" or self.reason is not None or self.working:
             return
         code = frame.f_code
-        if code in self.codes:
+        if code in self.codes or code in self.own:
             return
         file = code.co_filename
         if (
@@ -231,6 +234,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
             or file in _QUIET
             or (file == "<string>" and code.co_name in ("__init__", "__new__", "__eq__", "<lambda>"))
         ):
+            self.own.add(code)
             return
         if (file.startswith(_IMPORTING) or _finds_module(frame)) or (
             is_quiet(file) or (self.trusted and of_torch(file) is not None)

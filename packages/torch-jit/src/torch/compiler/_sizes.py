@@ -60,13 +60,15 @@ class Space:
         """The size of a result as a text over the variables, or None."""
         observer = self.observer
         value, working = observer.tracer.value_of(tensor), observer.working
-        self.inside, observer.working = self.inside + 1, True
+        self.inside, observer.working, profile = self.inside + 1, True, sys.getprofile()
+        sys.setprofile(None)
         recording = ir._native.Recording(None)
         try:
             return self.extents.formula(value, dim, number)
         finally:
             recording.end()
             self.inside, observer.working = self.inside - 1, working
+            sys.setprofile(profile)
 
     def of(self, tensor, dim, number):
         """A size of a tensor as it is read: a number where it cannot change."""
