@@ -168,6 +168,16 @@ void columns_left_over() {  // beside whole vectors: 49 = 48 + 1, 36, 50 = 48 + 
   both(shape(1, 24, 17, 1, {5, 10}, {1, 1}, {1, 1}, {0, 0}, {1, 1}));
   both(shape(2, 30, 32, 2, {5, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}));
 }
+void outputs_in_lanes() {
+  both(square(3, 5, 32, 5, 1, 0, 12));
+  both(square(2, 3, 45, 3, 2, 1, 30));  // a second panel of one vector
+  both(square(2, 9, 16, 3, 1, 1, 8, 1, 2));
+  both(square(2, 32, 6, 5, 1, 4, 20));  // the gradient has 32 rows
+  both(square(2, 32, 8, 3, 2, 1, 33));  // and phases
+  both(square(1, 16, 20, 3, 3, 0, 40));
+  both(shape(2, 32, 64, 2, {9, 14}, {4, 3}, {1, 1}, {2, 1}, {1, 1}));
+  both(square(1, 4, 32, 13, 1, 0, 30));
+}
 void rectangles() {
   both(shape(2, 3, 4, 1, {7, 11}, {3, 2}, {1, 2}, {1, 0}, {1, 1}));
   both(shape(2, 3, 4, 1, {12, 5}, {1, 5}, {3, 1}, {0, 2}, {1, 1}));
@@ -261,6 +271,7 @@ void bias_gradient_sums_over_images_and_positions() {
 int all_tests() {
   RUN(two_dimensions);
   RUN(columns_left_over);
+  RUN(outputs_in_lanes);
   RUN(rectangles);
   RUN(groups);
   RUN(a_kernel_for_each_channel);

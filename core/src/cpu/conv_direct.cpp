@@ -1,8 +1,11 @@
 // Direct convolution on phase planes: no patches are packed at all, so it wins where a patch would be used by few rows
 // (the first layer's gradient, grouped and depthwise convolutions) and where patches are large (7x7 and up).
 //
-// Outputs are numbered along the flattened phase plane, whose rows are a little longer than those of the output; the
-// few positions past a row's end are computed and dropped.
+// Where a vector holds output channels, positions of the planes are broadcast against packed weights [step][outputs]:
+// narrow rows of outputs then waste no lanes, and few outputs pay for no patches.
+//
+// Positions in lanes are numbered along the flattened phase plane, whose rows are a little longer than those of the
+// output; the few positions past a row's end are computed and dropped.
 #include "kernels/conv_planes.h"
 #include "kernels/conv_tasks.h"
 #include "ops/conv/workspace.h"
@@ -63,9 +66,46 @@ Kernel kernel_for(std::integer_sequence<int, R...>, int rows) {
   return table[rows - 1];
 }
 
+// sum[position][output] of kRows neighbouring positions and a panel of outputs; kNarrow: of one vector of them.
+template <bool kNarrow, int... I>
+TORCH_INLINE void outputs_tile(std::integer_sequence<int, I...>, int steps, const int* offset, const float* weights,
+                               const float* plane, float* out, V bias_low, V bias_high) {
+  V low[sizeof...(I)], high[sizeof...(I)];
+  ((low[I] = bias_low, high[I] = bias_high), ...);
+  for (int k = 0; k < steps; k++, weights += kPanel<float>) {
+    const float* a = plane + offset[k];
+    const V b0 = S::load(weights), b1 = kNarrow ? b0 : S::load(weights + S::kWidth);
+    __builtin_prefetch(weights + 8 * kPanel<float>);
+    if (!kNarrow) __builtin_prefetch(weights + 8 * kPanel<float> + S::kWidth);
+    (([&]() __attribute__((always_inline)) {
+       const V x = S::fill(a[I]);
+       low[I] += x * b0;
+       if (!kNarrow) high[I] += x * b1;
+     }()),
+     ...);
+  }
+  ((S::store(out + I * kPanel<float>, low[I])), ...);
+  if (!kNarrow) ((S::store(out + I * kPanel<float> + S::kWidth, high[I])), ...);
+}
+using OutputsKernel = void (*)(int, const int*, const float*, const float*, float*, V, V);
+template <bool kNarrow, int kRows>
+void outputs_tile(int steps, const int* offset, const float* weights, const float* plane, float* out, V bias_low,
+                  V bias_high) {
+  outputs_tile<kNarrow>(std::make_integer_sequence<int, kRows>{}, steps, offset, weights, plane, out, bias_low,
+                        bias_high);
+}
+template <bool kNarrow, int... R>
+OutputsKernel outputs_kernel_for(std::integer_sequence<int, R...>, int rows) {
+  static constexpr OutputsKernel table[] = {outputs_tile<kNarrow, R + 1>...};
+  return table[rows - 1];
+}
+
 class DirectConvolution {
  public:
-  explicit DirectConvolution(const Direct& job) : job_(job), rows_(job.rows) {
+  explicit DirectConvolution(const Direct& job)
+      : job_(job),
+        rows_(job.rows),
+        packed_rows_(job.outputs_in_lanes ? (job.rows + kPanel<float> - 1) / kPanel<float> * kPanel<float> : job.rows) {
     int widest = 0;
     for (int f = 0; f < job.phase_count; f++) {
       tallest_ = job.phases[f].grid.h > tallest_ ? job.phases[f].grid.h : tallest_;
@@ -83,12 +123,13 @@ class DirectConvolution {
 
   void run() {
     // Weights of all groups: for each phase, for each row panel, [step][rows]; and where each step reads the planes.
-    float* weights = workspace_of<float>(Slot::Weights, job_.groups * job_.rows * steps_);
+    float* weights = workspace_of<float>(Slot::Weights, job_.groups * packed_rows_ * steps_);
     int* offsets = workspace_of<int>(Slot::Runs, steps_);
     const int64_t pack_tasks = tasks_for(4.0 * job_.groups * job_.rows * steps_, job_.groups);
     parallel_run(pack_tasks, [&](int64_t task) {
       for (int64_t g = part(job_.groups, task, pack_tasks); g < part(job_.groups, task + 1, pack_tasks); g++)
-        pack(weights + g * job_.rows * steps_, g);
+        job_.outputs_in_lanes ? pack_outputs(weights + g * packed_rows_ * steps_, g)
+                              : pack(weights + g * packed_rows_ * steps_, g);
     });
     find_offsets(offsets);
     const int64_t pieces = job_.images * job_.groups * bands_;
@@ -110,6 +151,30 @@ class DirectConvolution {
             for (int r = 0; r < rows_.size(i); r++)
               *d++ = w[(rows_.begin(i) + r) * job_.weight_row + c * job_.weight_channel + job_.phases[f].taps[t].index];
   }
+  // For each phase, for each panel of outputs, [step][kPanel]; zero beyond the last output.
+  void pack_outputs(float* d, int64_t group) const {
+    constexpr int64_t kWide = kPanel<float>;
+    const float* w = job_.weights + group * job_.weight_group;
+    for (int f = 0; f < job_.phase_count; f++) {
+      const Phase& p = job_.phases[f];
+      const int64_t steps = job_.channels * p.tap_count;
+      const bool whole = job_.phase_count == 1 && p.taps[p.tap_count - 1].index == p.tap_count - 1 &&
+                         job_.weight_channel == p.tap_count;
+      for (int64_t row = 0; row < job_.rows; row += kWide, d += steps * kWide)
+        for (int64_t v = 0; v < kWide; v += whole ? S::kWidth : 1) {
+          const int64_t left = job_.rows - row - v;
+          const float* s = w + (left > 0 ? row + v : 0) * job_.weight_row;
+          if (whole) {
+            const int count = int(left < 0 ? 0 : left < S::kWidth ? left : S::kWidth);
+            transpose_strip(d + v, kWide, s, job_.weight_row, count, steps, S::kAll);
+            continue;
+          }
+          for (int64_t c = 0, k = 0; c < job_.channels; c++)
+            for (int t = 0; t < p.tap_count; t++, k++)
+              d[k * kWide + v] = left > 0 ? s[c * job_.weight_channel + p.taps[t].index] : 0.f;
+        }
+    }
+  }
   void find_offsets(int* offset) const {
     for (int f = 0; f < job_.phase_count; f++)
       for (int64_t c = 0; c < job_.channels; c++)
@@ -127,13 +192,17 @@ class DirectConvolution {
     split_planes(planes, source, job_.channels, split_, index * band_);
     const int64_t row = group * job_.rows, out_plane = int64_t(job_.out_h) * job_.out_w;
     float* out = job_.out + (image * job_.groups * job_.rows + row) * out_plane;
-    weights += row * steps_;
+    weights += group * packed_rows_ * steps_;
     for (int f = 0; f < job_.phase_count; f++) {
       const Phase& p = job_.phases[f];
       const int first = index * band_, rows = p.grid.h - first < band_ ? p.grid.h - first : band_;
       const int steps = int(job_.channels) * p.tap_count;
-      if (rows > 0) phase(p, first, rows, steps, weights, offsets, planes, out, job_.bias ? job_.bias + row : nullptr);
-      weights += job_.rows * steps;
+      const float* bias = job_.bias ? job_.bias + row : nullptr;
+      if (rows > 0 && job_.outputs_in_lanes)
+        phase_of_outputs(p, first, rows, steps, weights, offsets, planes, out, bias);
+      else if (rows > 0)
+        phase(p, first, rows, steps, weights, offsets, planes, out, bias);
+      weights += packed_rows_ * steps;
       offsets += steps;
     }
   }
@@ -171,6 +240,37 @@ class DirectConvolution {
       }
     }
   }
+  void phase_of_outputs(const Phase& p, int first, int rows, int steps, const float* weights, const int* offsets,
+                        const float* planes, float* out, const float* bias) const {
+    constexpr int W = S::kWidth, kWide = kPanel<float>;
+    alignas(64) float tile[kMaxRows * kWide];
+    const int64_t out_plane = int64_t(job_.out_h) * job_.out_w;
+    const RowPanels across(p.grid.w);
+    const auto sizes = std::make_integer_sequence<int, kMaxRows>{};
+    for (int y = 0; y < rows; y++)
+      for (int64_t i = 0; i < across.count; i++) {
+        const int x = int(across.begin(i)), count = across.size(i);
+        float* d =
+            out + (int64_t(first + y) * p.step[1] + p.origin[1]) * job_.out_w + int64_t(x) * p.step[2] + p.origin[2];
+        for (int64_t row = 0; row < job_.rows; row += kWide) {
+          const int left = int(job_.rows - row < kWide ? job_.rows - row : kWide);
+          const LaneMask low = first_lanes(left) & S::kAll, high = first_lanes(left) >> W & S::kAll;
+          const OutputsKernel kernel =
+              high ? outputs_kernel_for<false>(sizes, count) : outputs_kernel_for<true>(sizes, count);
+          kernel(steps, offsets, weights + row * steps, planes + y * split_.pitch + x, tile,
+                 bias ? S::load(low, bias + row) : V{}, bias ? S::load(high, bias + row + W) : V{});
+          float* to = d + row * out_plane;
+          if (p.step[2] == 1) {
+            for (int v = 0; v < left; v += W)
+              transpose_strip(to + v * out_plane, out_plane, tile + v, kWide, count, left - v < W ? left - v : W,
+                              first_lanes(count));
+            continue;
+          }
+          for (int o = 0; o < left; o++)
+            for (int l = 0; l < count; l++) to[o * out_plane + int64_t(l) * p.step[2]] = tile[l * kWide + o];
+        }
+      }
+  }
   static TORCH_INLINE void copy_row(float* d, const float* s, int length, int step) {
     if (step == 1)
       for (int l = 0; l < length; l += S::kWidth) {
@@ -183,6 +283,7 @@ class DirectConvolution {
 
   const Direct& job_;
   const RowPanels rows_;
+  const int64_t packed_rows_;
   PlaneSplit split_;
   int tallest_ = 0, bands_, band_;
   int64_t steps_;

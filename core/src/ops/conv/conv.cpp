@@ -171,10 +171,12 @@ bool use_winograd(const ConvShape& s, int64_t channels, int64_t rows, int64_t ou
          kOfPixel * in_panels(out_h, out_w) - kOfTile * in_panels((out_h + 1) / 2, (out_w + 1) / 2) > of_weights;
 }
 
+constexpr int64_t kLargestBand = 300000;  // elements of a few rows of all channels: not beyond the caches
+
 // A kernel for each channel. From as many channels as make a vector, lanes are channels, unless a few rows of them
 // outgrow the caches.
 bool is_depthwise(const ConvShape& s) {
-  constexpr int64_t kLanes = 16, kLargestBand = 300000;
+  constexpr int64_t kLanes = 16;
   if (!is_flat(s) || s.groups != s.c || s.groups != s.o || s.c < kLanes) return false;
   const int64_t reach_y = (s.kernel[1] - 1) * s.dilation[1], reach_x = (s.kernel[2] - 1) * s.dilation[2];
   const int64_t rows = std::min<int64_t>(4, std::max(s.in[1], s.out[1])) * s.stride[1] + reach_y;
@@ -188,15 +190,42 @@ void run_depthwise(const PatchGemm<T>& job, bool channels_last) {
     engine().depthwise_f64(job, channels_last);
 }
 
+// What a patch costs, in sums of the outputs that share it.
+double packing_of(const Direct& job) { return 6.0 / double(job.rows); }
+
 // The direct kernel pays for patches that few rows use, that are large, or where little of a phase plane is padding.
 bool use_direct(const ConvShape& s, const Direct& job, int64_t width) {
   const int64_t taps = s.taps(), pitch = width + job.right, strides = job.stride[0] * job.stride[1];
   const int64_t smallest_band = job.channels * strides * pitch * (job.below + 4);
-  if (!is_flat(s) || taps == 1 || smallest_band > 300000) return false;
+  if (!is_flat(s) || taps == 1 || smallest_band > kLargestBand) return false;
   if (taps >= 49) return true;
   if (job.rows > 8 && (s.stride[1] > 1 || s.stride[2] > 1) && job.channels > 32) return false;
-  const double waste = double(pitch) / double(width) - 1, packing = 6.0 / double(job.rows);
-  return job.rows <= 8 || waste < packing + 0.02;
+  return job.rows <= 8 || double(pitch) / double(width) - 1 < packing_of(job) + 0.02;
+}
+
+// What outputs in lanes lose: lanes beyond the last output, and the loads of weights by a tile of few positions.
+double wasted_by_outputs(const Direct& job, int64_t width) {
+  constexpr int64_t kLanes = 16, kPositions = 14;
+  const int64_t lanes = (job.rows + kLanes - 1) / kLanes * kLanes, tiles = (width + kPositions - 1) / kPositions;
+  return double(lanes) / double(job.rows) - 1 + double(tiles) / double(width);
+}
+// They pay where outputs are too few to share patches, and their weights stay in the caches.
+bool use_outputs_in_lanes(const ConvShape& s, const Direct& job, int64_t width) {
+  constexpr int64_t kNarrowest = 6, kMostWeights = 256 * 1024;
+  const int64_t pitch = width + job.right,
+                band = job.channels * job.stride[0] * job.stride[1] * pitch * (job.below + 4);
+  return is_flat(s) && s.taps() > 1 && width >= kNarrowest && band <= kLargestBand &&
+         job.rows * job.channels * job.tap_count <= kMostWeights &&
+         wasted_by_outputs(job, width) < packing_of(job) + 0.02;
+}
+
+// Whether the direct kernel is the way, with which of both in its lanes: where they pay alike, the one that wastes
+// less.
+bool choose_direct(const ConvShape& s, Direct& job, int64_t width) {
+  const bool positions = use_direct(s, job, width);
+  job.outputs_in_lanes = use_outputs_in_lanes(s, job, width) &&
+                         (!positions || double(job.right) / double(width) >= wasted_by_outputs(job, width));
+  return positions || job.outputs_in_lanes;
 }
 
 Direct direct_forward(const ConvShape& s, const float* x, const float* w, const float* bias, float* y,
@@ -282,8 +311,8 @@ void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* 
         engine().winograd({s.n, s.o, s.c, w, s.c * 9, s.weight_channel(), s.weight_tap(), false, x, int(s.in[1]),
                            int(s.in[2]), int(s.padding[1]), y, bias}))
       return;
-    const Direct direct = direct_forward(s, x, w, bias, y, phase);
-    if (!s.channels_last && !depthwise && use_direct(s, direct, s.out[2])) return engine().direct(direct);
+    Direct direct = direct_forward(s, x, w, bias, y, phase);
+    if (!s.channels_last && !depthwise && choose_direct(s, direct, s.out[2])) return engine().direct(direct);
   }
   const int64_t per_row = group_in(s) * s.taps();
   PatchGemm<T> job{s.groups,
@@ -322,8 +351,8 @@ void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bi
   if (!plan.covers_all) fill_planes(dx, s.n, s.c, s.in_plane(), bias, s.channels_last);
   if (plan.phases.empty()) return;  // only the padding is seen
   if constexpr (sizeof(T) == 4) {
-    const Direct direct = direct_backward(s, dy, w, bias, dx, plan);
-    if (!s.channels_last && !is_depthwise(s) && use_direct(s, direct, (s.in[2] + s.stride[2] - 1) / s.stride[2]))
+    Direct direct = direct_backward(s, dy, w, bias, dx, plan);
+    if (!s.channels_last && !is_depthwise(s) && choose_direct(s, direct, (s.in[2] + s.stride[2] - 1) / s.stride[2]))
       return engine().direct(direct);
   }
   const int64_t per_output = group_in(s) * s.taps();

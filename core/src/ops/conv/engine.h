@@ -82,6 +82,7 @@ struct Direct {
   float* out;
   int out_h, out_w;
   const float* bias;
+  bool outputs_in_lanes = false;  // else positions are
 };
 
 // 3x3, stride 1, two dimensions. weight(row, channel, tap) at weights[row * weight_row + channel * weight_channel +
