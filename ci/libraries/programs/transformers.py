@@ -69,6 +69,21 @@ def gpt2_beams():
     return _gpt2().generate(whole(60, 1, 4), max_new_tokens=6, num_beams=3, do_sample=False, pad_token_id=0)
 
 
+def a_program_takes_texts_of_all_lengths():
+    found = []
+    for net in (_bert(), _gpt2(), _llama()):
+        compiled = torch.compile(net, fullgraph=True, backend="eager")
+        with torch.no_grad():
+            found += [compiled(whole(60, 2, n))[0] for n in range(4, 15)]
+    return found
+
+
+def a_program_generates():
+    net = _llama()
+    net.forward = torch.compile(net.forward, fullgraph=True, backend="eager")
+    return net.generate(whole(60, 1, 4), max_new_tokens=12, do_sample=False, pad_token_id=0)
+
+
 def llama():
     net = _llama()
     x = whole(60, 2, 10)

@@ -497,3 +497,28 @@ def test_an_argument_is_changed_once_where_other_sizes_are_tried():
         assert box.sums[0] is box.last
         assert torch.equal(box.last, torch.arange(1.0, n + 1))
     assert captures(compiled) == 2
+
+
+def test_a_tensor_of_a_size_that_does_not_change_is_made_anew():
+    check(
+        lambda x: x.sin() / torch.sqrt(torch.tensor(x.cos().size(-1), dtype=torch.float)),
+        [(3, 4), (5, 4), (7, 4), (9, 4)],
+    )
+
+
+def test_an_operator_of_ones_own_looks_at_sizes_within():
+    @torch.library.custom_op("sizes::padded", mutates_args=())
+    def padded(x: torch.Tensor, more: int) -> torch.Tensor:
+        out = torch.zeros(x.shape[0] + more, x.size(1))
+        out[: len(x)] = x
+        return out
+
+    @padded.register_fake
+    def _(x, more):
+        return x.new_empty(x.shape[0] + more, x.shape[1])
+
+    def f(x):
+        y = padded(x * 2, x.relu().shape[0])
+        return y + 1 if y.shape[0] == 2 * x.shape[0] else y
+
+    check(f, [(3, 4), (5, 4), (7, 4), (2, 4)])

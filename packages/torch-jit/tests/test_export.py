@@ -512,3 +512,12 @@ def test_results_that_no_program_can_give_are_named():
 def test_programs_are_not_exported_again():
     with pytest.raises(ValueError, match="is a program already"):
         torch.export.export(torch.jit.script(torch.nn.ReLU()), (torch.ones(2),))
+
+
+def test_a_generator_is_refused_with_the_way_out():
+    class Draws(torch.nn.Module):
+        def forward(self, x):
+            return x + torch.rand(3, generator=torch.Generator().manual_seed(0))
+
+    with pytest.raises(UserError, match="gives rand a generator.*call torch.manual_seed"):
+        torch.export.export(Draws(), (torch.ones(3),))

@@ -134,7 +134,7 @@ def _numbers(value):
 
 def _isinstance(observer, args, kwargs):
     """A size that may change is an int to a program."""
-    value = getattr(args[0], "number", args[0]) if type(args[0]).__module__ == "torch.compiler._sizes" else args[0]
+    value = args[0].number if isinstance(args[0], Size) else args[0]
     return isinstance(value, *args[1:], **kwargs)
 
 

@@ -166,6 +166,10 @@ class Recorder(TorchFunctionMode):
             raise self.refuse(f"asks torch.{name}", UserErrorType.DYNAMIC_CONTROL_FLOW)
         if kwargs.get("out") is not None:
             raise self.refuse(f"calls {name}(out=...): use its result")
+        if any(isinstance(each, torch.Generator) for each in (*args, *kwargs.values())):
+            raise self.refuse(
+                f"gives {name} a generator, whose numbers no program keeps: leave it out, and call torch.manual_seed"
+            )
         schema, arguments = _rows.bind(name, args, kwargs)
         if _rows.is_write(schema):
             return self._write(func, name, schema, arguments, args, kwargs)
