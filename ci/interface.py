@@ -25,7 +25,18 @@ STRING = r'"(?:[^"\\\n]|\\.)*"'
 #: lists of torch/core/ops that have no rows: the words that stand for several rows, and the list of families
 NO_ROWS = {"shorthand.def", "all.def"}
 #: headers that spell the interface as PyTorch's users know it: inline code over the others, which no part of ours includes
-SPELT = {"extension.h", "aten.h", "autograd.h", "indexing.h", "library.h", "script.h", "torch.h", "types.h", "all.h"}
+SPELT = {
+    "extension.h",
+    "aten.h",
+    "autograd.h",
+    "halves.h",
+    "indexing.h",
+    "library.h",
+    "script.h",
+    "torch.h",
+    "types.h",
+    "all.h",
+}
 NUMBERS = {"interface": ("macros.h", "TORCH_CORE_INTERFACE"), "features": ("features.h", "TORCH_CORE_FEATURES")}
 
 

@@ -9,10 +9,12 @@
 #include <functional>
 #include <limits>
 #include <ranges>
+#include <utility>
 #include <vector>
 
 #include "torch/core/dlpack.h"
 #include "torch/core/pool.h"
+#include "torch/halves.h"
 
 namespace torch {
 
@@ -176,6 +178,17 @@ Tensor tensor(T value, const TensorOptions& options = dtype_of<detail::Natural<T
   return tensor({value}, options).view({});
 }
 
+// A list of a program, here with a vector of its own: copies of PyTorch's are the same list.
+template <class T>
+class List : public std::vector<T> {
+ public:
+  using std::vector<T>::vector;
+  List(std::vector<T> values) : std::vector<T>(std::move(values)) {}
+  T get(size_t i) const { return this->at(i); }
+  void set(size_t i, T value) { this->at(i) = std::move(value); }
+  std::vector<T> vec() const { return *this; }
+};
+
 namespace detail {
 template <DType t>
 struct TypeOf;
@@ -186,8 +199,20 @@ struct TypeOf;
   };
 TORCH_FOR_EACH_DTYPE(TORCH_NAMES)
 #undef TORCH_NAMES
+template <class T>
+struct Computed {
+  using Type = T;
+};
+template <>
+struct Computed<Half> {
+  using Type = c10::Half;
+};
+template <>
+struct Computed<BFloat16> {
+  using Type = c10::BFloat16;
+};
 template <DType t>
-using CppType = typename TypeOf<t>::Type;
+using CppType = typename Computed<typename TypeOf<t>::Type>::Type;
 
 inline DType dtype_in(DType t) { return t; }
 inline DType dtype_in(const TensorOptions& o) { return o.dtype(); }
@@ -225,6 +250,8 @@ using complex = std::complex<T>;
   }
 TORCH_LIMITS(torch::Half, 11, 3, 5, -13, 16, 0x0400u, 0x7bffu, 0x1400u, 0x7c00u, 0x7e00u);
 TORCH_LIMITS(torch::BFloat16, 8, 2, 4, -125, 128, 0x0080u, 0x7f7fu, 0x3c00u, 0x7f80u, 0x7fc0u);
+TORCH_LIMITS(c10::Half, 11, 3, 5, -13, 16, 0x0400u, 0x7bffu, 0x1400u, 0x7c00u, 0x7e00u);
+TORCH_LIMITS(c10::BFloat16, 8, 2, 4, -125, 128, 0x0080u, 0x7f7fu, 0x3c00u, 0x7f80u, 0x7fc0u);
 #undef TORCH_LIMITS
 
 #define C10_UNUSED [[maybe_unused]]

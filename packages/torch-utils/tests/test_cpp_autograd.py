@@ -18,7 +18,9 @@ pytestmark = pytest.mark.usefixtures("time_to_compile")
 
 SOURCE = """
 #include <ATen/Dispatch.h>
+#include <ATen/OpMathType.h>
 #include <ATen/TensorUtils.h>
+#include <ATen/core/List.h>
 #include <c10/util/irange.h>
 #include <torch/csrc/autograd/custom_function.h>
 using torch::autograd::AutogradContext;
@@ -155,6 +157,33 @@ std::vector<double> limits(torch::Tensor x) {
   });
   return found;
 }
+// Kernels for every dtype are written so: halves are added up in floats, compared with each other, and round.
+template <typename scalar_t>
+void fold(const scalar_t* in, scalar_t* out, int64_t n) {
+  at::opmath_type<scalar_t> sum = 0;
+  scalar_t most = std::numeric_limits<scalar_t>::lowest(), least = most;
+  for (int64_t i = 0; i < n; i++) {
+    sum += in[i];
+    if (in[i] > most) most = in[i];
+  }
+  out[0] = most;
+  out[1] = sum / n;
+  out[2] = in[0] * in[1] + in[2];
+  out[3] = sum;
+  out[3] -= in[0];
+  out[4] = least;
+}
+std::tuple<torch::Tensor, int64_t> folded(torch::Tensor x) {
+  torch::Tensor out = torch::empty({5}, x.options());
+  AT_DISPATCH_ALL_TYPES_AND2(at::ScalarType::Half, at::ScalarType::BFloat16, x.scalar_type(), "folded", [&] {
+    fold(x.data_ptr<scalar_t>(), out.data_ptr<scalar_t>(), x.numel());
+    const scalar_t least = std::numeric_limits<scalar_t>::lowest();
+    out.masked_fill_(out == least, (scalar_t)0);
+    TORCH_CHECK(!(out < least).any().item<bool>() && (x * scalar_t(2)).dtype() == x.dtype());
+  });
+  const c10::List<int64_t> sizes = x.sizes().vec();
+  return {out, sizes.get(0) + sizes[sizes.size() - 1]};
+}
 torch::Tensor checked(const torch::Tensor& a, const torch::Tensor& b) {
   at::CheckedFrom from = "checked";
   at::TensorArg first{a, "a", 1}, second{b, "b", 2};
@@ -168,6 +197,7 @@ torch::Tensor checked(const torch::Tensor& a, const torch::Tensor& b) {
 PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
   m.def("compared", compared);
   m.def("checked", checked);
+  m.def("folded", folded);
   m.def("limits", limits);
   m.def("of_tape", of_tape);
   m.def("dispatched", dispatched);
@@ -337,3 +367,10 @@ def test_limits_are_those_of_the_dtype(cpp, dtype):
     least = {torch.float16: 2.0**-24, torch.bfloat16: 2.0**-133, torch.float32: 2.0**-149, torch.float64: 2.0**-1074}
     expected = [info.min, info.max, info.tiny, info.eps, float("inf"), least[dtype]]
     assert cpp.limits(torch.zeros(1, dtype=dtype)) == expected
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float64, torch.int32])
+def test_kernels_compute_in_halves_as_in_other_numbers(cpp, dtype):
+    x = torch.tensor([3, 5, 7, 2, 3], dtype=dtype)
+    out, sizes = cpp.folded(x)
+    assert out.tolist() == [7, 4, 22, 17, 0] and out.dtype == dtype and sizes == 10

@@ -1,0 +1,3 @@
+// at::opmath_type, under the name of PyTorch's header.
+#pragma once
+#include "torch/aten.h"
