@@ -48,28 +48,46 @@ constexpr int kColumns = 32;  // taps along a row whose masks are kept; wider wi
 
 bool is_vector_case(const Windows& w) { return pool::winners_fit_a_byte(w) && w.kernel[2] <= kColumns; }
 
-// f(row of outputs, its taps along z and y) for the rows of a plane
-template <class F>
-TORCH_INLINE void for_rows(const Windows& w, F f) {
-  for (int64_t z = 0; z < w.out[0]; z++)
-    for (int64_t y = 0; y < w.out[1]; y++) f(z * w.out[1] + y, reach(w, 0, z), reach(w, 1, y), z, y);
-}
+// f(row of outputs, its taps along z and y) for the rows of a plane. What they reach is found once, by divisions.
+class Rows {
+ public:
+  explicit Rows(const Windows& w) : w_(w), reach_(conv::workspace_of<Reach>(conv::Slot::Strip, w.out[0] + w.out[1])) {
+    for (int64_t z = 0; z < w.out[0]; z++) reach_[z] = reach(w, 0, z);
+    for (int64_t y = 0; y < w.out[1]; y++) reach_[w.out[0] + y] = reach(w, 1, y);
+  }
+  template <class F>
+  TORCH_INLINE void each(F f) const {
+    for (int64_t z = 0; z < w_.out[0]; z++)
+      for (int64_t y = 0; y < w_.out[1]; y++) f(z * w_.out[1] + y, reach_[z], reach_[w_.out[0] + y], z, y);
+  }
 
-template <bool kWinners>
+ private:
+  const Windows& w_;
+  Reach* const reach_;
+};
+
+// kWide: the taps of a row where they are two apart, else 0; known, they need no loop and no masks but once.
+template <bool kWinners, int kWide>
 void max_planes(const Windows& w, const float* x, float* y, uint8_t* winners, int64_t first, int64_t last) {
-  const int stride = int(w.stride[2]);
-  for (int64_t p = first; p < last; p++)
-    for (int64_t column = 0; column < w.out[2]; column += W) {
-      LaneMask masks[kColumns];
-      Ints lead{};  // the first tap inside the row
-      const LaneMask keep = first_lanes(int(w.out[2] - column < W ? w.out[2] - column : W));
-      for (int64_t s = 0; s < w.kernel[2]; s++) masks[s] = inside(w, column, s);
-      if ((masks[0] & keep) != keep)
-        for (int64_t s = w.kernel[2] - 1; s >= 0; s--)
-          for (int l = 0; l < W; l++)
-            if (masks[s] >> l & 1) lead[l] = int(s);
+  const int stride = kWide ? 2 : int(w.stride[2]);
+  const int64_t wide = kWide ? kWide : w.kernel[2];
+  const Rows rows(w);
+  for (int64_t column = 0; column < w.out[2]; column += W) {
+    LaneMask masks[kColumns];
+    bool whole[kColumns];
+    Ints lead{};  // the first tap inside the row
+    const LaneMask keep = first_lanes(int(w.out[2] - column < W ? w.out[2] - column : W));
+    for (int64_t s = 0; s < wide; s++) {
+      masks[s] = inside(w, column, s);
+      whole[s] = (masks[s] & keep) == keep;
+    }
+    if (!whole[0])
+      for (int64_t s = w.kernel[2] - 1; s >= 0; s--)
+        for (int l = 0; l < W; l++)
+          if (masks[s] >> l & 1) lead[l] = int(s);
+    for (int64_t p = first; p < last; p++) {
       const float* plane = x + p * w.in_plane() + column * stride - w.padding[2];
-      for_rows(w, [&](int64_t row, Reach rz, Reach ry, int64_t, int64_t) {
+      rows.each([&](int64_t row, const Reach& rz, const Reach& ry, int64_t, int64_t) {
         V best = S::fill(-__builtin_inff());
         Ints winner = lead + int((rz.begin * w.kernel[1] + ry.begin) * w.kernel[2]);
         for (int64_t z = rz.begin; z < rz.end; z++)
@@ -77,9 +95,9 @@ void max_planes(const Windows& w, const float* x, float* y, uint8_t* winners, in
             const float* s =
                 plane + ((rz.start + z * w.dilation[0]) * w.in[1] + ry.start + t * w.dilation[1]) * w.in[2];
             const int tap = int((z * w.kernel[1] + t) * w.kernel[2]);
-            for (int64_t k = 0; k < w.kernel[2]; k++) {
+            for (int64_t k = 0; k < wide; k++) {
               V v = load_strided(masks[k], s + k * w.dilation[2], stride);
-              if ((masks[k] & keep) != keep) v = S::select(masks[k], v, S::fill(-__builtin_inff()));
+              if (!whole[k]) v = S::select(masks[k], v, S::fill(-__builtin_inff()));
               const Ints wins = (v > best) | (v != v);
               best = wins ? v : best;
               if (kWinners) winner = wins ? Ints{} + int(tap + k) : winner;
@@ -90,6 +108,12 @@ void max_planes(const Windows& w, const float* x, float* y, uint8_t* winners, in
         if (kWinners) store_bytes(keep, winners + at, winner);
       });
     }
+  }
+}
+
+template <int kWide>
+auto max_of_planes(bool winners) {
+  return winners ? max_planes<true, kWide> : max_planes<false, kWide>;
 }
 
 void max_forward_f32(const Windows& w, const float* x, float* y, void* winners) {
@@ -100,11 +124,17 @@ void max_forward_f32(const Windows& w, const float* x, float* y, void* winners) 
       max_forward(w, x, y, static_cast<int32_t*>(winners));
     return;
   }
+  constexpr int64_t kTogether = 16 * 1024;  // floats of planes that go through L1 column by column
+  const int64_t together = w.in_plane() < kTogether ? kTogether / (w.in_plane() + 1) + 1 : 1;
+  const int64_t wide = w.stride[2] == 2 && w.dilation[2] == 1 ? w.kernel[2] : 0;
+  const auto planes = wide == 2   ? max_of_planes<2>(winners)
+                      : wide == 3 ? max_of_planes<3>(winners)
+                                  : max_of_planes<0>(winners);
   for_planes(w.planes, w.out_plane() * w.taps() / 4, [&](int64_t first, int64_t last) {
-    if (winners)
-      max_planes<true>(w, x, y, static_cast<uint8_t*>(winners), first, last);
-    else
-      max_planes<false>(w, x, y, nullptr, first, last);
+    for (int64_t begin = first; begin < last; begin += together) {
+      const int64_t end = begin + together < last ? begin + together : last;
+      planes(w, x, y, static_cast<uint8_t*>(winners), begin, end);
+    }
   });
 }
 
@@ -198,6 +228,7 @@ void average_forward_f32(const Windows& w, Divisor divisor, const float* x, floa
   if (w.kernel[2] > kColumns) return average_forward(w, divisor, x, y);
   const int stride = int(w.stride[2]);
   for_planes(w.planes, w.out_plane() * w.taps() / 4, [&](int64_t first, int64_t last) {
+    const Rows rows_of(w);
     for (int64_t p = first; p < last; p++)
       for (int64_t column = 0; column < w.out[2]; column += W) {
         LaneMask masks[kColumns];
@@ -207,7 +238,7 @@ void average_forward_f32(const Windows& w, Divisor divisor, const float* x, floa
         if (!divisor.given)
           for (int l = 0; l < W && column + l < w.out[2]; l++) along_row[l] = float(counted(w, divisor, 2, column + l));
         const float* plane = x + p * w.in_plane() + column * stride - w.padding[2];
-        for_rows(w, [&](int64_t row, Reach rz, Reach ry, int64_t oz, int64_t oy) {
+        rows_of.each([&](int64_t row, const Reach& rz, const Reach& ry, int64_t oz, int64_t oy) {
           V sum{};
           for (int64_t z = rz.begin; z < rz.end; z++)
             for (int64_t t = ry.begin; t < ry.end; t++) {
@@ -226,12 +257,13 @@ void average_backward_f32(const Windows& w, Divisor divisor, const float* dy, fl
   if (!Gather::applies(w)) return average_backward(w, divisor, dy, dx);
   const Gather gather(w);
   for_planes(w.planes, w.in_plane() + w.out_plane() * w.taps() / 4, [&](int64_t first, int64_t last) {
+    const Rows rows_of(w);
     float* shares = conv::workspace_of<float>(conv::Slot::Tile, w.out_plane() + w.out[2]);
     float* along_row = shares + w.out_plane();
     for (int64_t s = 0; s < w.out[2]; s++) along_row[s] = divisor.given ? 1.f : float(counted(w, divisor, 2, s));
     for (int64_t p = first; p < last; p++) {
       const float* g = dy + p * w.out_plane();
-      for_rows(w, [&](int64_t row, Reach, Reach, int64_t oz, int64_t oy) {
+      rows_of.each([&](int64_t row, const Reach&, const Reach&, int64_t oz, int64_t oy) {
         const float rows =
             float(divisor.given ? divisor.given : counted(w, divisor, 0, oz) * counted(w, divisor, 1, oy));
         for (int64_t s = 0; s < w.out[2]; s++) {
