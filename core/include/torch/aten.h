@@ -178,17 +178,6 @@ Tensor tensor(T value, const TensorOptions& options = dtype_of<detail::Natural<T
   return tensor({value}, options).view({});
 }
 
-// A list of a program, here with a vector of its own: copies of PyTorch's are the same list.
-template <class T>
-class List : public std::vector<T> {
- public:
-  using std::vector<T>::vector;
-  List(std::vector<T> values) : std::vector<T>(std::move(values)) {}
-  T get(size_t i) const { return this->at(i); }
-  void set(size_t i, T value) { this->at(i) = std::move(value); }
-  std::vector<T> vec() const { return *this; }
-};
-
 namespace detail {
 template <DType t>
 struct TypeOf;
@@ -227,6 +216,16 @@ namespace c10 {
 using namespace torch;
 template <class T>
 using complex = std::complex<T>;
+// A list of a program, here with a vector of its own: copies of PyTorch's are the same list.
+template <class T>
+class List : public std::vector<T> {
+ public:
+  using std::vector<T>::vector;
+  List(std::vector<T> values) : std::vector<T>(std::move(values)) {}
+  T get(size_t i) const { return this->at(i); }
+  void set(size_t i, T value) { this->at(i) = std::move(value); }
+  std::vector<T> vec() const { return *this; }
+};
 }  // namespace c10
 
 // What kernels ask of a dtype: std::numeric_limits<scalar_t>::lowest(). Each value is that of the bits.

@@ -130,7 +130,7 @@ class IValue {
   const std::string& toStringRef() const { return get<std::string>("a string"); }
   const Tensor& toTensor() const { return get<Tensor>("a tensor"); }
   const std::vector<int64_t>& toIntVector() const { return get<std::vector<int64_t>>("a list of ints"); }
-  List<int64_t> toIntList() const { return toIntVector(); }
+  c10::List<int64_t> toIntList() const { return toIntVector(); }
   const std::vector<double>& toDoubleVector() const { return get<std::vector<double>>("a list of doubles"); }
   const std::vector<Tensor>& toTensorVector() const { return get<std::vector<Tensor>>("a list of tensors"); }
   template <class T>
