@@ -3,6 +3,7 @@
 // so that each tap is one plain load, nothing is cleared first and nothing is added to memory. The backward pass of a
 // maximum has one number to add for each window: the plain form (kernels/pooling.h) is faster.
 #include "kernels/conv_patch.h"
+#include "kernels/pool_winners.h"
 #include "kernels/pooling.h"
 #include "ops/conv/workspace.h"
 
@@ -11,18 +12,8 @@ namespace {
 
 using S = Simd<float>;
 using V = S::V;
-typedef int32_t Ints __attribute__((vector_size(kVectorBytes)));
 constexpr int W = S::kWidth;
 
-// The lanes of the mask as bytes.
-TORCH_INLINE void store_bytes(LaneMask mask, uint8_t* p, Ints v) {
-#if defined(TORCH_CONV_AVX512)
-  _mm512_mask_cvtepi32_storeu_epi8(p, __mmask16(mask), (__m512i)v);
-#else
-  for (int i = 0; i < W; i++)
-    if (mask >> i & 1) p[i] = uint8_t(v[i]);
-#endif
-}
 TORCH_INLINE V load_strided(LaneMask mask, const float* s, int stride) {
   if (stride == 1) return S::load(mask, s);
   if (stride == 2) {
@@ -75,7 +66,7 @@ void max_planes(const Windows& w, const float* x, float* y, uint8_t* winners, in
   for (int64_t column = 0; column < w.out[2]; column += W) {
     LaneMask masks[kColumns];
     bool whole[kColumns];
-    Ints lead{};  // the first tap inside the row
+    Winners lead{};  // the first tap inside the row
     const LaneMask keep = first_lanes(int(w.out[2] - column < W ? w.out[2] - column : W));
     for (int64_t s = 0; s < wide; s++) {
       masks[s] = inside(w, column, s);
@@ -89,7 +80,7 @@ void max_planes(const Windows& w, const float* x, float* y, uint8_t* winners, in
       const float* plane = x + p * w.in_plane() + column * stride - w.padding[2];
       rows.each([&](int64_t row, const Reach& rz, const Reach& ry, int64_t, int64_t) {
         V best = S::fill(-__builtin_inff());
-        Ints winner = lead + int((rz.begin * w.kernel[1] + ry.begin) * w.kernel[2]);
+        Winners winner = lead + int((rz.begin * w.kernel[1] + ry.begin) * w.kernel[2]);
         for (int64_t z = rz.begin; z < rz.end; z++)
           for (int64_t t = ry.begin; t < ry.end; t++) {
             const float* s =
@@ -98,14 +89,14 @@ void max_planes(const Windows& w, const float* x, float* y, uint8_t* winners, in
             for (int64_t k = 0; k < wide; k++) {
               V v = load_strided(masks[k], s + k * w.dilation[2], stride);
               if (!whole[k]) v = S::select(masks[k], v, S::fill(-__builtin_inff()));
-              const Ints wins = (v > best) | (v != v);
+              const Winners wins = (v > best) | (v != v);
               best = wins ? v : best;
-              if (kWinners) winner = wins ? Ints{} + int(tap + k) : winner;
+              if (kWinners) winner = wins ? Winners{} + int(tap + k) : winner;
             }
           }
         const int64_t at = p * w.out_plane() + row * w.out[2] + column;
         S::store(keep, y + at, best);
-        if (kWinners) store_bytes(keep, winners + at, winner);
+        if (kWinners) store_winners(keep, winners + at, winner);
       });
     }
   }

@@ -1,5 +1,5 @@
 // Maxima of float images whose channels lie last: the lanes are channels, and a window is some pixels of them.
-#include "kernels/conv_simd.h"
+#include "kernels/pool_winners.h"
 #include "kernels/pooling.h"
 
 namespace torch::TORCH_ISA {
@@ -7,7 +7,6 @@ namespace {
 
 using S = Simd<float>;
 using V = S::V;
-typedef int32_t Ints __attribute__((vector_size(kVectorBytes)));
 constexpr int W = S::kWidth;
 constexpr int64_t kChannels = 4 * W;  // whose gradients are a task's own
 
@@ -29,27 +28,6 @@ TORCH_INLINE void find_reach(const Windows& w, int64_t position, Reach (&r)[3]) 
 
 TORCH_INLINE V load_some(LaneMask mask, const float* p) { return mask == S::kAll ? S::load(p) : S::load(mask, p); }
 TORCH_INLINE void store_some(LaneMask mask, float* p, V v) { mask == S::kAll ? S::store(p, v) : S::store(mask, p, v); }
-// With a mask, since the plain forms start from a register that g++ 12 holds for uninitialized.
-TORCH_INLINE Ints load_bytes(int count, const uint8_t* p) {
-  uint8_t bytes[W] = {};
-  std::memcpy(bytes, p, size_t(count));
-#if defined(TORCH_CONV_AVX512)
-  return (Ints)_mm512_maskz_cvtepu8_epi32(__mmask16(-1), _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
-#else
-  Ints v;
-  for (int i = 0; i < W; i++) v[i] = bytes[i];
-  return v;
-#endif
-}
-TORCH_INLINE void store_bytes(int count, uint8_t* p, Ints v) {
-  uint8_t bytes[W];
-#if defined(TORCH_CONV_AVX512)
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(bytes), _mm512_maskz_cvtepi32_epi8(__mmask16(-1), (__m512i)v));
-#else
-  for (int i = 0; i < W; i++) bytes[i] = uint8_t(v[i]);
-#endif
-  std::memcpy(p, bytes, size_t(count));
-}
 
 void max_forward_last(const Windows& w, int64_t channels, const float* x, float* y, uint8_t* winners) {
   const int64_t positions = w.planes / channels * w.out_plane();
@@ -60,18 +38,17 @@ void max_forward_last(const Windows& w, int64_t channels, const float* x, float*
       find_reach(w, p % w.out_plane(), r);
       const int start = int((r[0].begin * w.kernel[1] + r[1].begin) * w.kernel[2] + r[2].begin);
       for (int64_t c = 0; c < channels; c += W) {
-        const int count = int(channels - c < W ? channels - c : W);
-        const LaneMask mask = first_lanes(count) & S::kAll;
+        const LaneMask mask = first_lanes(int(channels - c < W ? channels - c : W)) & S::kAll;
         V best = S::fill(-std::numeric_limits<float>::infinity());
-        Ints winner = Ints{} + start;
+        Winners winner = Winners{} + start;
         for_taps(w, r, [&](int64_t pixel, int tap) {
           const V v = load_some(mask, image + pixel * channels + c);
-          const Ints takes = (v > best) | (v != v);
+          const Winners takes = (v > best) | (v != v);
           best = takes ? v : best;
-          winner = takes ? Ints{} + tap : winner;
+          winner = takes ? Winners{} + tap : winner;
         });
         store_some(mask, y + p * channels + c, best);
-        if (winners) store_bytes(count, winners + p * channels + c, winner);
+        if (winners) store_winners(mask, winners + p * channels + c, winner);
       }
     }
   });
@@ -94,7 +71,7 @@ void max_backward_last(const Windows& w, int64_t channels, const float* dy, cons
           const int count = int(end - c < W ? end - c : W);
           const LaneMask mask = first_lanes(count) & S::kAll;
           const V g = load_some(mask, dy + from + c);
-          const Ints winner = load_bytes(count, winners + from + c);
+          const Winners winner = load_winners(count, winners + from + c);
           for_taps(w, r, [&](int64_t pixel, int tap) {
             float* d = to + pixel * channels + c;
             store_some(mask, d, load_some(mask, d) + (winner == tap ? g : V{}));
