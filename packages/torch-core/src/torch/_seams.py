@@ -111,6 +111,8 @@ LATER = {
     "PickledStorage": "_copying:PickledStorage",
     "warn_of_hooks": "_copying:warn_of_hooks",
     "rebuilt_quantized": "_quantized:rebuilt",
+    "nested_over": "nested._strided:_nested_view_from_buffer",
+    "jagged_over": "nested._jagged:Jagged",
     "print_wrappers": "_printing:wrappers",
 }
 

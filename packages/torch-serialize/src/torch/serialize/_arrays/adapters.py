@@ -250,7 +250,7 @@ class TorchAdapter(Adapter):
     def _write_tensor(self, pickler: Pickler, obj) -> None:
         kind = type(obj)
         if kind is self._tensor_type:
-            if not (state := obj._attributes):
+            if not (state := _kept(obj._attributes)):
                 self._plain(pickler, obj)
             else:
                 self._with_state(pickler, obj, state, kind)
@@ -258,6 +258,8 @@ class TorchAdapter(Adapter):
             self._parameter(pickler, obj)
         elif kind.__module__ == "torch.nn.parameter" and kind.__name__ == "Buffer":  # PyTorch's is a tensor with a mark
             self._with_state(pickler, obj, {**obj._attributes, BUFFER: True}, self._tensor_type)
+        elif getattr(kind, "is_nested", None) is True:
+            self._nested(pickler, obj)
         elif _reduces_itself(kind):
             pickler.save_reduced(obj)
             return
@@ -320,6 +322,31 @@ class TorchAdapter(Adapter):
             pickler.save((*places, t.detach().values(), t.size()))
         pickler.write(b"\x86R")
 
+    def _nested(self, pickler: Pickler, t) -> None:
+        if str(t.layout) == "torch.strided":
+            pickler.write(pickler.name("torch._utils._rebuild_nested_tensor") + b"(")
+            parts = t.values(), t._nested_tensor_size(), t._nested_tensor_strides(), t._nested_tensor_storage_offsets()
+            for part in parts:
+                pickler.save(part)
+            pickler.write(b"tR")
+            return
+        module = "torch.nested._internal.nested_tensor."
+        pickler.write(pickler.name("torch._tensor._rebuild_from_type_v2"))
+        pickler.write(b"(" + pickler.name(module + "_rebuild_njt") + pickler.name(module + "NestedTensor"))
+        pickler.save(
+            (
+                {
+                    "values": t._values.detach(),
+                    "offsets": t._offsets,
+                    "lengths": t._lengths,
+                    "_ragged_idx": t._ragged,
+                    "requires_grad": t.requires_grad,
+                },
+            )
+        )
+        pickler.save({})
+        pickler.write(b"tR")
+
     def _meta(self, pickler: Pickler, t) -> None:
         pickler.write(pickler.name("torch._utils._rebuild_meta_tensor_no_storage"))
         pickler.write(b"(" + pickler.name(f"torch.{self._row(t.dtype).name}"))
@@ -367,6 +394,13 @@ class TorchAdapter(Adapter):
         pickler.write(pickler.name("torch.device"))
         pickler.save(args)
         pickler.write(b"R" + pickler.memoize(device))
+
+
+def _kept(attributes):
+    """Attributes that a file keeps: not that the sizes of nested tensors follow from this tensor."""
+    if not attributes or "_ragged_length" not in attributes:
+        return attributes
+    return {name: value for name, value in attributes.items() if name != "_ragged_length"}
 
 
 def _reduces_itself(kind: type) -> bool:

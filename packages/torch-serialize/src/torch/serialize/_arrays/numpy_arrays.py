@@ -123,6 +123,14 @@ class NumpyArrays:
     def compressed(self, layout, lines, places, values, size, ready):
         return self.sparse(places, values, size, False, ready)
 
+    def is_nested(self, tensor) -> bool:
+        return False
+
+    def nested(self, *parts):
+        raise NotImplementedError("load: NumPy has no nested arrays; torch-core reads them")
+
+    jagged = nested
+
     def quantized(self, integers, scale, zero, axis, kind):
         raise NotImplementedError("load: NumPy has no quantized numbers; torch-core reads them")
 

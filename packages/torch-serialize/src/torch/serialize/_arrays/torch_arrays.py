@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 
 from .._errors import FileFormatError
@@ -159,6 +160,47 @@ class TorchArrays:
         made = torch.sparse_compressed_tensor(*own, plain.detach(values), size, layout=layout, check_invariants=False)
         return made.requires_grad_() if values.requires_grad else made
 
+    def is_nested(self, tensor) -> bool:
+        return tensor.is_nested
+
+    def nested(self, buffer, sizes, strides, offsets, ready):
+        """A nested tensor of views of one buffer; rows of ``sizes`` and ``strides``, and where each begins."""
+        shapes_agree = sizes.shape == strides.shape and offsets.shape == sizes.shape[:1]
+        if buffer.dim() != 1 or sizes.dim() != 2 or not shapes_agree or not _are_whole(sizes, strides, offsets):
+            shapes = ", ".join(str(tuple(part.shape)) for part in (buffer, sizes, strides, offsets))
+            raise FileFormatError(f"a nested tensor is made of tensors of shapes {shapes}")
+        if not ready:
+            return buffer
+        for row, (size, stride, offset) in enumerate(zip(sizes.tolist(), strides.tolist(), offsets.tolist())):
+            last = offset + sum((n - 1) * step for n, step in zip(size, stride))
+            if min([offset, *size, *stride]) < 0 or (all(size) and last >= buffer.numel()):
+                raise FileFormatError(
+                    f"item {row} of a nested tensor has shape {tuple(size)}, strides {tuple(stride)} and offset {offset} "
+                    f"in {buffer.numel()} elements"
+                )
+        from torch import _seams
+
+        return _seams.nested_over(buffer.detach(), sizes, strides, offsets).requires_grad_(buffer.requires_grad)
+
+    def jagged(self, values, offsets, lengths, ragged, requires_grad, ready):
+        """A nested tensor of packed values, and where its rows begin."""
+        if not 1 <= ragged <= values.dim() or offsets.dim() != 1 or offsets.numel() < 2 or not _are_whole(offsets):
+            raise FileFormatError(
+                f"a jagged tensor is made of values of shape {tuple(values.shape)}, offsets of shape {tuple(offsets.shape)} "
+                f"and ragged dim {ragged}"
+            )
+        if lengths is not None and (lengths.shape != (offsets.numel() - 1,) or not _are_whole(lengths)):
+            raise FileFormatError(f"a jagged tensor has lengths of shape {tuple(lengths.shape)}")
+        if not ready:
+            return values
+        begins, end = offsets.tolist(), values.shape[ragged - 1]
+        counts = [b - a for a, b in itertools.pairwise(begins)] if lengths is None else lengths.tolist()
+        if any(a < 0 or n < 0 or a + n > end for a, n in zip(begins, counts)):
+            raise FileFormatError(f"rows of a jagged tensor lie outside of its {end} values")
+        from torch import _seams
+
+        return _seams.jagged_over(values.requires_grad_(requires_grad), offsets, lengths, ragged)
+
     def quantized(self, integers, scale, zero, axis: int | None, kind: str):
         """A tensor of small integers with a scale, or one for each place of a dim."""
         from torch import _seams
@@ -243,3 +285,7 @@ def row_of_dtype(dtype) -> ElementType:
         return ELEMENT_TYPES[name]
     except KeyError:
         raise NotImplementedError(f"save: elements of type {dtype} cannot be written yet") from None
+
+
+def _are_whole(*tensors) -> bool:
+    return all(str(t.dtype) in ("torch.int64", "torch.int32") for t in tensors)

@@ -18,7 +18,7 @@ from .._errors import FileFormatError, UnsafeGlobalError, brief, warn
 from .budget import Budget
 from .numpy_pickles import NumpyWords
 from .safe import allowed, is_allowed
-from .words import KINDS, PLAIN, TABLE, Kind, Word, is_dims
+from .words import KINDS, PLAIN, TABLE, Kind, Mark, Word, is_dims
 
 
 class StorageClass:
@@ -29,6 +29,7 @@ class StorageClass:
         self.name = name
 
 
+_ITEM = 50  # bytes of a tensor of Python for each byte that says where it begins
 LAYOUTS = ("torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc", "torch.sparse_bsr",
            "torch.sparse_bsc")  # fmt: skip
 _ROWS = {name: (takes, make) for name, takes, _, make in TABLE if name.startswith("torch.")}
@@ -84,6 +85,8 @@ class TorchNames:
         return found
 
     def _look_up(self, full: str, module: str, name: str) -> Word | None:
+        if (plain := PLAIN.get(full)) is not None:
+            return plain
         if (row := _ROWS.get(full)) is not None:
             takes, make = row
             value = self.backend.tensor_class(_CLASS_NAMES[full]) if full in _CLASS_NAMES else None
@@ -117,7 +120,7 @@ class TorchNames:
 
     def build(self, target, state) -> bool:
         """Sets the state of an array, a dtype or a tensor; False for anything else."""
-        if self._numpy.build(target, state):
+        if type(target) is Mark or self._numpy.build(target, state):
             return True
         if not self.backend.is_tensor(target):
             return False
@@ -180,6 +183,8 @@ class TorchNames:
         """A tensor that `rules` had made, with attributes or of another class."""
         if not self.backend.is_tensor(tensor):
             raise FileFormatError(f"a tensor is rebuilt from {brief(tensor)}")
+        if self.backend.is_nested(tensor):
+            return tensor  # its attributes are what it was made of
         return self.backend.subclass(tensor, cls if isinstance(cls, type) else None, state)
 
     def rebuild_from_numpy(self, array, dtype, device, requires_grad):
@@ -256,8 +261,19 @@ class TorchNames:
             self.budget.pay(self.backend.nbytes(part), "its quantized tensors")
         return self.backend.quantized(integers, scale, zero, axis[0] if axis else None, kind)
 
-    def rebuild_missing(self, *args):
-        raise NotImplementedError("load: nested tensors cannot be read yet")
+    def rebuild_nested(self, buffer, sizes, strides, offsets):
+        self.budget.pay(self.backend.nbytes(sizes) + _ITEM * self.backend.nbytes(offsets), "its nested tensors")
+        return self.backend.nested(buffer, sizes, strides, offsets, self._ready())
+
+    def rebuild_jagged(self, parts):
+        ragged, lengths = parts.get("_ragged_idx", 1), parts.get("lengths")
+        tensors = [parts.get("values"), parts.get("offsets")] + ([] if lengths is None else [lengths])
+        if not all(map(self.backend.is_tensor, tensors)) or type(ragged) is not int:
+            raise FileFormatError(f"a jagged tensor is made of {', '.join(map(brief, [*tensors, ragged]))}")
+        for part in tensors[1:]:
+            self.budget.pay(self.backend.nbytes(part), "its nested tensors")
+        grad = parts.get("requires_grad") is True
+        return self.backend.jagged(*tensors[:2], lengths, ragged, grad, self._ready())
 
     def rebuild_wrapper(self, cls, dtype, size, stride, storage_offset, layout, device, requires_grad):
         device_type = type(self.device("cpu"))
@@ -296,7 +312,7 @@ def _constant(name: str, value) -> Word:
 def _is_function(obj) -> bool:
     """Whether this makes a plain tensor: a word of the format, or a function that the user allowed."""
     if type(obj) is Word:
-        return obj.name.startswith("torch._utils._rebuild_")
+        return obj.name.rpartition(".")[2].startswith("_rebuild_")
     return is_allowed(obj)
 
 

@@ -16,6 +16,14 @@ from typing import Any, NamedTuple
 from .._errors import brief
 from .plain import as_bytearray, as_text, encode
 
+
+class Mark:
+    """What a compiler had noted at a tensor: nothing here follows from it."""
+
+    def __setstate__(self, state):
+        pass
+
+
 TABLE: tuple[tuple[str, str, str, Any], ...] = (
     # name, what it is given, what comes of it, what makes that
     ("builtins.list", "[series]", "list", list),
@@ -48,7 +56,10 @@ TABLE: tuple[tuple[str, str, str, Any], ...] = (
     ("torch._tensor._rebuild_from_type_v2", "function class args state", "tensor", "rebuild_from_type"),
     ("torch._utils._rebuild_meta_tensor_no_storage", "dtype dims dims flag", "tensor", "rebuild_meta_tensor"),
     ("torch._utils._rebuild_qtensor", "storage int dims dims quantizer flag hooks", "tensor", "rebuild_qtensor"),
-    ("torch._utils._rebuild_nested_tensor", "...", "tensor", "rebuild_missing"),
+    ("torch._utils._rebuild_nested_tensor", "tensor tensor tensor tensor", "tensor", "rebuild_nested"),
+    ("torch.nested._internal.nested_tensor._rebuild_njt", "dict", "tensor", "rebuild_jagged"),
+    ("torch.nested._internal.nested_tensor.NestedTensor", "-", "tensor", None),
+    ("torch._dynamo.decorators._DimRange", "", "mark", Mark),  # among attributes of a jagged tensor's lengths
     ("torch._utils._rebuild_wrapper_subclass", "class dtype dims dims int layout any flag", "tensor", "rebuild_wrapper"),
     ("torch.serialization._get_layout", "text", "layout", "layout"),
     ("torch.storage._load_from_bytes", "bytes", "any", "nested"),
