@@ -1,12 +1,13 @@
 """What a loader gives: here, with processes and with threads it is the same; and the arguments that it takes."""
 
 import collections
+import itertools
 import warnings
 
 import numpy as np
 import pytest
 import torch
-from loaders import HERE, KINDS, PROCESSES, WORKERS, Numbers, Share, Squares
+from loaders import HERE, KINDS, PROCESSES, WORKERS, Numbers, Restarting, Share, Squares
 from torch import _cold
 from torch.utils.data import (
     BatchSampler,
@@ -333,3 +334,12 @@ def test_a_loader_makes_its_iterator_by_a_method_that_classes_override():
 
     loader = Noted(range(2))
     assert len(list(loader)) == len(list(loader)) == loader.made == 2
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_a_stream_that_is_its_own_iterator_is_begun_once(workers):
+    loader = DataLoader(Restarting(), batch_size=2, num_workers=workers, timeout=20 if workers else 0)
+    for _ in range(2):
+        assert [batch.tolist() for batch in itertools.islice(loader, 9)] == [[1, 2], [3, 4], [5]]
+    dropping = DataLoader(Restarting(), batch_size=2, drop_last=True)
+    assert [batch.tolist() for batch in itertools.islice(dropping, 9)] == [[1, 2], [3, 4]]

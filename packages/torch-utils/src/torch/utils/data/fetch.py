@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 from . import collate
 from .dataset import Subset, TensorDataset
 
@@ -95,11 +93,14 @@ class IterableFetcher(Fetcher):
             data = next(self.dataset_iter)
         else:
             data = []
-            for sample in itertools.islice(self.dataset_iter, len(entry)):
-                data.append(sample)
+            for _ in entry:
+                try:  # by next alone: a stream that is its own iterator begins anew where it is asked for one
+                    data.append(next(self.dataset_iter))
+                except StopIteration:
+                    self.ended = True
+                    break
                 if status is not None:
                     status.sample(len(data))
-            self.ended = len(data) < len(entry)
             if not data or (self.ended and self._drop_last):
                 raise StopIteration
         if status is not None:
