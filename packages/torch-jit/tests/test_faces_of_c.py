@@ -211,3 +211,24 @@ def test_compiling_can_be_switched_off():
     finally:
         torch.jit._state.enable()
     assert torch.jit.script(plain) is not plain
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("last_executed_optimized_graph", "function.graph_for"),
+        ("export_opnames", "module.inlined_graph"),
+        ("jit_module_from_flatbuffer", "torch.jit.load reads them"),
+        ("save_jit_module_to_flatbuffer", "torch.jit.save writes them"),
+    ],
+)
+def test_what_is_absent_says_why_and_what_to_do(name, way):
+    with pytest.raises(NotImplementedError, match=f"torch.jit.{name}: .*{way}"):
+        getattr(torch.jit, name)()
+
+
+def test_parts_of_signatures_stand_beside_exported_programs():
+    from torch.export import exported_program, graph_signature
+
+    assert exported_program.ConstantArgument is graph_signature.ConstantArgument
+    assert exported_program.InputSpec is graph_signature.InputSpec

@@ -13,9 +13,27 @@ from torch.fx import Graph, GraphModule
 from torch.fx.graph import CodeGen
 
 from ._checks import Leaves
-from .graph_signature import ExportGraphSignature, InputKind, OutputKind
+from .graph_signature import (
+    ConstantArgument,
+    CustomObjArgument,
+    ExportBackwardSignature,
+    ExportGraphSignature,
+    InputKind,
+    InputSpec,
+    OutputKind,
+    OutputSpec,
+    SymBoolArgument,
+    SymFloatArgument,
+    SymIntArgument,
+    TensorArgument,
+    TokenArgument,
+)  # fmt: skip
 
-__all__ = ["ExportedProgram", "ModuleCallEntry", "ModuleCallSignature", "default_decompositions"]
+__all__ = [
+    "ConstantArgument", "CustomObjArgument", "ExportBackwardSignature", "ExportGraphSignature", "ExportedProgram", "InputKind", "InputSpec",
+    "ModuleCallEntry", "ModuleCallSignature", "OutputKind", "OutputSpec", "SymBoolArgument", "SymFloatArgument", "SymIntArgument",
+    "TensorArgument", "TokenArgument", "default_decompositions",
+]  # fmt: skip
 
 
 class ModuleCallSignature:

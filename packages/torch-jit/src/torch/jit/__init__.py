@@ -18,6 +18,9 @@ _TRACE = {
     "weak_module": "_old", "weak_script": "_old", "weak_script_method": "_old",
     "_flatten": "_flat", "_unique_state_dict": "_flat", "_hide_source_ranges": "_flat",
     "optimize_for_inference": "_freeze", "run_frozen_optimizations": "_freeze",
+    **dict.fromkeys(
+        ("export_opnames", "jit_module_from_flatbuffer", "last_executed_optimized_graph", "save_jit_module_to_flatbuffer"), "_refused"
+    ),
 }  # fmt: skip
 for _name in (*_SCRIPT, *_TRACE):
     globals().pop(_name, None)
