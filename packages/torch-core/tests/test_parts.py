@@ -165,6 +165,12 @@ def test_an_error_inside_a_part_is_not_taken_for_a_missing_part(tmp_path):
     assert run_alone(code, tmp_path) == "No module named 'no_such_module'"
 
 
+def test_finders_of_modules_are_there_for_who_imports_importlib_and_torch():
+    code = "import importlib, torch; print(importlib.machinery.PathFinder().find_spec('json') is not None)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.stdout == "True\n", done.stderr
+
+
 def test_import_torch_loads_neither_numpy_nor_a_part():
     out = run_alone(
         "import torch\n"

@@ -4,6 +4,7 @@ Parts load at first touch. A part that is not there says which distribution has 
 for another interface says so before its library is loaded.
 """
 
+import importlib.machinery  # noqa: F401  (torch-scatter asks for it where it has imported importlib and torch)
 import sys
 from os.path import isfile, join
 
