@@ -16,7 +16,7 @@ TORCH_INLINE Winners load_winners(int count, const uint8_t* p) {
 #if defined(TORCH_CONV_AVX512)
   return (Winners)_mm512_maskz_cvtepu8_epi32(__mmask16(-1), _mm_loadu_si128(reinterpret_cast<const __m128i*>(bytes)));
 #else
-  Winners v;
+  Winners v{};
   for (int i = 0; i < W; i++) v[i] = bytes[i];
   return v;
 #endif
