@@ -173,6 +173,12 @@ using torch::AutoGradMode;
 using torch::GradMode;
 using Variable = Tensor;
 using variable_list = std::vector<Tensor>;
+
+inline bool any_variable_requires_grad(const variable_list& tensors) {
+  for (const Tensor& t : tensors)
+    if (t.defined() && t.requires_grad()) return true;
+  return false;
+}
 using tensor_list = variable_list;
 
 namespace detail {

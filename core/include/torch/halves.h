@@ -36,6 +36,10 @@ struct Rounded : Stored {
   friend Rounded operator/(A a, B b) noexcept {
     return float(a) / float(b);
   }
+  template <std::same_as<Rounded> A>
+  friend Rounded operator-(A a) noexcept {
+    return -float(a);
+  }
   template <std::same_as<Rounded> A, std::same_as<Rounded> B>
   friend bool operator==(A a, B b) noexcept {
     return float(a) == float(b);
@@ -69,14 +73,14 @@ struct Rounded : Stored {
 };
 
 // A tensor and such a number: the operators of tensors know numbers of C++.
-#define TORCH_WITH_TENSOR(OP)                              \
-  template <class Stored>                                  \
-  Tensor operator OP(const Tensor& a, Rounded<Stored> b) { \
-    return a OP float(b);                                  \
-  }                                                        \
-  template <class Stored>                                  \
-  Tensor operator OP(Rounded<Stored> a, const Tensor& b) { \
-    return float(a) OP b;                                  \
+#define TORCH_WITH_TENSOR(OP)                         \
+  template <std::same_as<Tensor> T, class Stored>     \
+  Tensor operator OP(const T& a, Rounded<Stored> b) { \
+    return a OP float(b);                             \
+  }                                                   \
+  template <class Stored, std::same_as<Tensor> T>     \
+  Tensor operator OP(Rounded<Stored> a, const T& b) { \
+    return float(a) OP b;                             \
   }
 TORCH_WITH_TENSOR(+)
 TORCH_WITH_TENSOR(-)

@@ -171,6 +171,7 @@ void fold(const scalar_t* in, scalar_t* out, int64_t n) {
   out[2] = in[0] * in[1] + in[2];
   out[3] = sum;
   out[3] -= in[0];
+  if (out[3] < 0 || 0 > in[0] || -out[3] > 1) out[3] = -in[0];
   out[4] = least;
 }
 std::tuple<torch::Tensor, int64_t> folded(torch::Tensor x) {
@@ -181,6 +182,7 @@ std::tuple<torch::Tensor, int64_t> folded(torch::Tensor x) {
     out.masked_fill_(out == least, (scalar_t)0);
     TORCH_CHECK(!(out < least).any().item<bool>() && (x * scalar_t(2)).dtype() == x.dtype());
   });
+  TORCH_CHECK(!torch::autograd::any_variable_requires_grad({x, out}), "of plain numbers");
   const c10::List<int64_t> sizes = x.sizes().vec();
   return {out, sizes.get(0) + sizes[sizes.size() - 1]};
 }
