@@ -522,3 +522,28 @@ def test_an_operator_of_ones_own_looks_at_sizes_within():
         return y + 1 if y.shape[0] == 2 * x.shape[0] else y
 
     check(f, [(3, 4), (5, 4), (7, 4), (2, 4)])
+
+
+def test_sizes_that_a_result_has_are_guarded_where_they_follow_from_others():
+    def f(x):
+        y = x.flatten()[:17]
+        return torch.cat([y, y[:1]]), y.shape[0]
+
+    compiled = torch.compile(f)
+    for shape in ((12, 3), (11, 3), (14, 4), (2, 4), (5, 3), (4, 4), (6, 3), (3, 9), (2, 3)):
+        (got, n), (wanted, m) = compiled(x := torch.randn(shape)), f(x)
+        assert torch.equal(got, wanted)
+        assert n == m
+
+
+@pytest.mark.parametrize("by", [2, 3, 5, 6, 7])
+def test_sizes_that_are_rounded_follow_the_right_quotient(by):
+    def f(x):
+        y = torch.nn.functional.avg_pool1d(x[None], by, ceil_mode=True)[0]
+        return y + y.shape[0], y.shape[0]
+
+    compiled = torch.compile(f)
+    for n in (10, 11, 12, 13, 20, 14, 30, 9, 41, 19, 7):
+        (got, size), (wanted, right) = compiled(x := torch.randn(n)), f(x)
+        assert torch.equal(got, wanted)
+        assert size == right

@@ -287,9 +287,9 @@ def _watched(compiled, args, kwargs, finish, observer, free, ranges, layouts, ti
         given, names = tuple(map(before.of, args)), {k: before.of(v) for k, v in kwargs.items()}
         watcher = Resized(free, ranges, ties)
         result = watcher.run(compiled.function, given, names)
-        if watcher.reason is None:
-            watcher.close(2)
         steps = finish(watcher, result, compiled) if watcher.reason is None else None
+        if watcher.reason is None:
+            watcher.close(2)  # when results have asked for their sizes, too
         if watcher.reason is not None:
             return None
         found.append((watcher, steps))

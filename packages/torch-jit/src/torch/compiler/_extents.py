@@ -23,6 +23,7 @@ _FAR, _NEAR = (
     (1, 3, 2, 7, 13, 4, 19, 10, 5, 16, 11),
     (1, 0, 2, 4, 3, 1, 2, 0, 4, 3, 1),
 )  #: how much greater sizes are tried
+_PERIOD = 33  #: sizes on either side that a quotient is tried at: more than it divides by
 LEAST, MOST = 2, 1 << 16  #: sizes that are tried before they are bounds
 
 
@@ -100,8 +101,18 @@ class Extents:
             except Unknown:
                 return False
 
+        if "//" in text and not all(holds(self._at(sizes)) for sizes in self._near()):
+            return None  # another quotient gives the same at the points
         for name in self.now:
             self._bound(name, holds)
+        while not all(holds(self._at(sizes)) for sizes in itertools.product(*self.bounds.values())):
+            for (
+                name,
+                here,
+            ) in self.now.items():  # between bounds of several variables: nearer, until it holds in all corners
+                self.bounds[name] = tuple(
+                    (end + here) // 2 if abs(end - here) > 1 else here for end in self.bounds[name]
+                )
         return text
 
     def _fitted(self, points, value, dim, number):
@@ -124,7 +135,7 @@ class Extents:
         ends = []
         for end in self.bounds[name]:
             good, bad = self.now[name], end
-            if not holds(self._at(name, end)):
+            if not holds(self._at(tuple({**self.now, name: end}.values()))):
                 while abs(bad - good) > 1:
                     middle = (bad + good) // 2
                     good, bad = (middle, bad) if holds(_Point({**self.now, name: middle})) else (good, middle)
@@ -132,10 +143,16 @@ class Extents:
             ends.append(end)
         self.bounds[name] = tuple(ends)
 
-    def _at(self, name, size):
-        """The point where one variable has a size that is a bound."""
-        sizes = {**self.now, name: size}
-        return self.ends.setdefault(tuple(sizes.values()), _Point(sizes))
+    def _near(self):
+        """All sizes that one variable may have next to its own, and where all have grown as much."""
+        for step in range(-_PERIOD, _PERIOD + 1):
+            yield tuple(max(LEAST, n + step) for n in self.now.values())
+            for name, n in self.now.items():
+                yield tuple({**self.now, name: max(LEAST, n + step)}.values())
+
+    def _at(self, sizes):
+        """The point where variables have these sizes, which are bounds."""
+        return self.ends.setdefault(sizes, _Point(dict(zip(self.now, sizes))))
 
     def _size(self, point, value, dim):
         self._run(point, value)
