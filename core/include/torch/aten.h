@@ -216,6 +216,10 @@ namespace c10 {
 using namespace torch;
 template <class T>
 using complex = std::complex<T>;
+template <class T>
+struct CppTypeToScalarType {
+  static constexpr ScalarType value = dtype_of<T>;
+};
 // A list of a program, here with a vector of its own: copies of PyTorch's are the same list.
 template <class T>
 class List : public std::vector<T> {

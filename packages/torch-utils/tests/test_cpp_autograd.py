@@ -179,6 +179,7 @@ std::tuple<torch::Tensor, int64_t> folded(torch::Tensor x) {
   AT_DISPATCH_ALL_TYPES_AND2(at::ScalarType::Half, at::ScalarType::BFloat16, x.scalar_type(), "folded", [&] {
     fold(x.data_ptr<scalar_t>(), out.data_ptr<scalar_t>(), x.numel());
     const scalar_t least = std::numeric_limits<scalar_t>::lowest();
+    TORCH_CHECK(x.scalar_type() == c10::CppTypeToScalarType<scalar_t>::value);
     out.masked_fill_(out == least, (scalar_t)0);
     TORCH_CHECK(!(out < least).any().item<bool>() && (x * scalar_t(2)).dtype() == x.dtype());
   });
