@@ -104,11 +104,14 @@ def test_one_cycle_goes_on_from_the_state_that_pytorch_writes():
         "_schedule_phases": [dict(zip(names, phase, strict=True)) for phase in phases],
         "_anneal_func_type": "linear",
         "cycle_momentum": True,
+        "use_beta1": False,
         "last_epoch": 0,
         "_step_count": 1,
     }
     own = S.OneCycleLR(sgd(), 1.0, total_steps=10, anneal_strategy="linear").state_dict()
     assert {name: own[name] for name in state} == state
+    adam = optim.Adam([torch.zeros(1, requires_grad=True)])
+    assert S.OneCycleLR(adam, 1.0, total_steps=10).state_dict()["use_beta1"] is True
     optimizer = sgd()
     scheduler = S.OneCycleLR(optimizer, 1.0, total_steps=100)  # cosine, ten times as long
     scheduler.load_state_dict(state)

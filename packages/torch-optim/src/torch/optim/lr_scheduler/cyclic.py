@@ -27,23 +27,21 @@ def _per_group(name, optimizer, value):
     return [value] * groups
 
 
-def _momentum_key(optimizer):
-    """Which option of the groups is the momentum: ``momentum``, or the first of ``betas``."""
-    for key in ("momentum", "betas"):
-        if key in optimizer.defaults:
-            return key
+def _uses_beta1(optimizer):
+    """Whether the momentum of its groups is the first of ``betas``, and not ``momentum``."""
+    if not {"momentum", "betas"}.isdisjoint(optimizer.defaults):
+        return "momentum" not in optimizer.defaults
     raise ValueError(
         "optimizer must support momentum or beta1 with `cycle_momentum` option enabled; "
         f"{type(optimizer).__name__} has neither"
     )
 
 
-def _get_momentum(group, key):
-    return group[key] if key == "momentum" else group[key][0]
-
-
-def _set_momentum(group, key, value):
-    group[key] = value if key == "momentum" else (value, *group[key][1:])
+def _set_momentum(group, uses_beta1, value):
+    if uses_beta1:
+        group["betas"] = (value, *group["betas"][1:])
+    else:
+        group["momentum"] = value
 
 
 class CyclicLR(LRScheduler):
@@ -89,12 +87,12 @@ class CyclicLR(LRScheduler):
         self.scale_mode = scale_mode if scale_fn is not None else "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._key = _momentum_key(optimizer)
+            self.use_beta1 = _uses_beta1(optimizer)
             self.base_momentums = _per_group("base_momentum", optimizer, base_momentum)
             self.max_momentums = _per_group("max_momentum", optimizer, max_momentum)
             if last_epoch == -1:
                 for momentum, group in zip(self.max_momentums, optimizer.param_groups):
-                    _set_momentum(group, self._key, momentum)
+                    _set_momentum(group, self.use_beta1, momentum)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 
@@ -112,7 +110,7 @@ class CyclicLR(LRScheduler):
         scale = height * self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
         if self.cycle_momentum:
             for group, low, high in zip(self.optimizer.param_groups, self.base_momentums, self.max_momentums):
-                _set_momentum(group, self._key, high - (high - low) * scale)
+                _set_momentum(group, self.use_beta1, high - (high - low) * scale)
         return [low + (high - low) * scale for low, high in zip(self.base_lrs, self.max_lrs)]
 
     _hold = ("optimizer", "_scale_fn_custom")
@@ -182,7 +180,7 @@ class OneCycleLR(LRScheduler):
         self._schedule_phases = [dict(zip(names, phase, strict=True)) for phase in phases]
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._key = _momentum_key(optimizer)
+            self.use_beta1 = _uses_beta1(optimizer)
         if last_epoch == -1:
             for lr, group in zip(_per_group("max_lr", optimizer, max_lr), optimizer.param_groups):
                 group["initial_lr"] = lr / div_factor
@@ -193,7 +191,7 @@ class OneCycleLR(LRScheduler):
                 highs = _per_group("max_momentum", optimizer, max_momentum)
                 for low, high, group in zip(lows, highs, optimizer.param_groups):
                     group["base_momentum"], group["max_momentum"] = low, high
-                    _set_momentum(group, self._key, high)
+                    _set_momentum(group, self.use_beta1, high)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[float | Tensor]:
@@ -212,5 +210,5 @@ class OneCycleLR(LRScheduler):
         for group in self.optimizer.param_groups:
             rates.append(between(group[lr_from], group[lr_to], t))
             if self.cycle_momentum:
-                _set_momentum(group, self._key, between(group[momentum_from], group[momentum_to], t))
+                _set_momentum(group, self.use_beta1, between(group[momentum_from], group[momentum_to], t))
         return rates
