@@ -77,6 +77,21 @@ def test_files_that_are_missing_or_cut_are_a_problem(tmp_path, monkeypatch):
     assert doctor.damaged("torch-shop")[1:] == ["torch/shop/gone.py is missing"]
 
 
+@pytest.mark.parametrize("installer, wrong", [("pip", 2), ("conda", 1)])
+def test_conda_may_give_libraries_other_search_paths(installer, wrong, tmp_path, monkeypatch):
+    info, shop = tmp_path / "torch_shop-0.1.0.dist-info", tmp_path / "torch" / "shop"
+    info.mkdir()
+    shop.mkdir(parents=True)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: torch-shop\nVersion: 0.1.0\n")
+    (info / "INSTALLER").write_text(f"{installer}\n")
+    (info / "RECORD").write_text("torch/shop/_C.so,sha256=x,4\ntorch/shop/cut.py,sha256=x,7\n")
+    (shop / "_C.so").write_bytes(b"\x7fELF and more")
+    (shop / "cut.py").write_text("1")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    said = doctor.damaged("torch-shop")
+    assert len(said) == wrong and said[-1] == "torch/shop/cut.py has 1 bytes, 7 were installed"
+
+
 def test_requirements_of_extras_are_not_asked_for():
     assert not [p for p in doctor.problems(found(requires=['torch-core~=9.9.0; extra == "far"'])) if "autograd" in p]
 
