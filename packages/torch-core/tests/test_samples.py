@@ -8,7 +8,7 @@ from operator_samples import INFO, cases, in_place, name_of, samples_of
 from torch import _C
 
 #: Their results' sizes, or their arguments, are values, which the Meta device does not have.
-BY_VALUES = {"_linalg_lstsq", "_segment_sum", "_sparse_sparse_matmul"}
+BY_VALUES = {"_linalg_lstsq", "lstsq", "_segment_sum", "_sparse_sparse_matmul"}
 #: They speak of memory itself, or take it as it is from operators that have made it so.
 OF_MEMORY = ("as_strided", "storage", "set_", "resize", "_sparse_coo_tensor_unsafe", "is_contiguous", "stride")
 SCHEMAS = [pytest.param(s, id=s.partition(") ->")[0]) for s in INFO if samples_of(s)]

@@ -199,7 +199,9 @@ class TorchArrays:
             raise FileFormatError(f"rows of a jagged tensor lie outside of its {end} values")
         from torch import _seams
 
-        return _seams.jagged_over(values.requires_grad_(requires_grad), offsets, lengths, ragged)
+        if requires_grad:
+            self.require_grad(values, True)
+        return _seams.jagged_over(values, offsets, lengths, ragged)
 
     def quantized(self, integers, scale, zero, axis: int | None, kind: str):
         """A tensor of small integers with a scale, or one for each place of a dim."""
