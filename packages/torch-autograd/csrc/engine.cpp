@@ -19,6 +19,7 @@
 #include "torch/core/autocast.h"
 #include "torch/core/flight.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/passes.h"
 #include "torch/core/profile.h"
@@ -102,7 +103,8 @@ class Engine final : Backward::Sums {
   void run_node(Node& n);
   void apply(Node& n, Backward& b);
   void run_tensor_hooks(Node& n, Tensor* outputs);
-  void give(const Edge& to, Tensor g);
+  void pass_zeros_on(Node& n);
+  void give(const Edge& to, Tensor g, bool zero = false);
   Tensor* find(const Edge& of) noexcept override;
 
   void abandon() noexcept;
@@ -126,7 +128,7 @@ bool Engine::claim(Node& n) {
       n.claim.compare_exchange_strong(holder, pass_.number, std::memory_order_acq_rel)) {
     n.visit.waiting = 0;
     n.visit.needed = inputs_.empty();
-    n.visit.captured = false;
+    n.visit.captured = n.visit.zero = false;
     return true;
   }
   auto [at, first] = aside_.try_emplace(&n);
@@ -188,8 +190,9 @@ void Engine::count_towards_inputs() {
       if (Node* to = n->edges()[i].node; to && visit(*to).needed) ++visit(*to).waiting;
 }
 
-// Hands a gradient over; an undefined one is zero.
-void Engine::give(const Edge& to, Tensor g) {
+// Hands a gradient over. An undefined one is zero: of something that the roots do not depend on, unless it is known to
+// be `zero` although they do.
+void Engine::give(const Edge& to, Tensor g, bool zero) {
   Visit& v = visit(*to.node);
   if (!v.needed) return;
   // An edge noted while another thread gave the tensor a new node may have the number of its place in the old one.
@@ -197,6 +200,7 @@ void Engine::give(const Edge& to, Tensor g) {
     if (to.output_nr > 0 && !v.more) v.more = new Tensor[to.node->output_count - 1];
     add_into(to.output_nr == 0 ? v.grad : v.more[to.output_nr - 1], std::move(g));
   }
+  v.zero |= zero;
   if (--v.waiting > 0) return;
   nodes_.push_back(to.node);
   std::push_heap(nodes_.begin(), nodes_.end(), Younger());
@@ -279,6 +283,9 @@ Device device_of(const Node& n) noexcept {
   return {};
 }
 
+bool is_defined(const Tensor& t) noexcept { return bool(t); }
+Tensor zeros_of(const Shape& s) { return torch::zeros(s.sizes(), s.dtype, s.device); }
+
 void Engine::run_node(Node& n) {
   const AtDevice at(device_of(n));
   Visit& v = visit(n);
@@ -288,6 +295,11 @@ void Engine::run_node(Node& n) {
   if (TORCH_UNLIKELY(v.more != nullptr)) {
     for (uint32_t i = 1; i < outputs_n; ++i) outputs[i] = std::move(v.more[i - 1]);
     delete[] std::exchange(v.more, nullptr);
+  }
+  if (TORCH_UNLIKELY(v.zero) && std::none_of(outputs.data(), outputs.data() + outputs_n, is_defined)) {
+    // Whoever sees gradients sees zeros; what computes with them would give zeros.
+    if (!n.is_leaf() && !n.extra && !(n.flags & Node::kPython) && !v.captured) return pass_zeros_on(n);
+    for (uint32_t i = 0; i < outputs_n; ++i) outputs[i] = zeros_of(n.shape_of(i));
   }
   if (TORCH_UNLIKELY(n.extra != nullptr)) run_tensor_hooks(n, outputs.data());
 
@@ -323,6 +335,8 @@ void Engine::run_node(Node& n) {
     if (TORCH_UNLIKELY(n.is_leaf() && n.extra))
       for (auto& h : copy_hooks(n, &Extra::accumulated)) h->accumulated(static_cast<Leaf&>(n));
     if (TORCH_UNLIKELY(!after.empty())) {
+      for (uint32_t i = 0; i < inputs_n; ++i)
+        if ((needed[i] & Backward::kZero) && !inputs[i]) inputs[i] = zeros_for(b, i);
       std::vector<Tensor> went(inputs.data(), inputs.data() + inputs_n);
       for (auto& h : after) h->after(went, came);
       std::copy(went.begin(), went.end(), inputs.data());
@@ -335,8 +349,19 @@ void Engine::run_node(Node& n) {
       fit(g, n, i, edges[i].node->shape_of(edges[i].output_nr));
       if (TORCH_UNLIKELY(anomaly_mode.enabled && anomaly_mode.check_nan)) check_nan(n, i, g);
     }
-    give(edges[i], std::move(g));
+    give(edges[i], std::move(g), needed[i] & Backward::kZero);
   }
+}
+
+void Engine::pass_zeros_on(Node& n) {
+  {
+    NodeLock lock(n);
+    check_not_freed(n);
+    if (!call_.retain_graph) n.clear();
+  }
+  const Edge* edges = n.edges();
+  for (uint32_t i = 0; i < n.edge_count; ++i)
+    if (edges[i].node) give(edges[i], {}, true);
 }
 
 std::vector<Tensor> Engine::run(std::vector<Tensor> grads) {

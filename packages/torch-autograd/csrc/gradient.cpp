@@ -52,7 +52,7 @@ namespace {
 struct Tied final : Node {
   void apply(Backward& b) override {
     if (b.needs(0)) b[0] = b.outputs[0];
-    if (b.needs(1)) b[1] = zeros_for(b, 1);
+    if (b.needs(1)) b.zero(1);
   }
   std::string name() const override { return "TiedBackward0"; }
   void finish() noexcept override { this->~Tied(); }

@@ -154,7 +154,10 @@ struct ViewChange final : Node {
       }
       b[0] = from_parts(strided(flat, place.base, s), place.parts_of_base);
     }
-    for (uint32_t i = 1; i < n; ++i) b[i] = std::move(grads[i]);
+    for (uint32_t i = 1; i < n; ++i) {
+      b[i] = std::move(grads[i]);
+      if (needed[i] & Backward::kZero) b.zero(i);
+    }
   }
   void clear() noexcept override {
     if (!(flags & kHasSaved)) return;

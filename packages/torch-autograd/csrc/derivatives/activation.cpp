@@ -37,6 +37,8 @@ struct Backward2 {
     if (b.needs(0)) b[0] = backward(v, x);
     if constexpr (kCurved)
       if (b.needs(1)) b[1] = v * g * curvature(x);
+    if constexpr (!kCurved)
+      if (b.needs(1)) b.zero(1);
   }
 };
 
@@ -73,6 +75,7 @@ struct ThresholdBackward {
       : x(r, x), threshold(threshold) {}
   void grad(const Tensor& v, Backward& b) const {
     if (b.needs(0)) b[0] = torch::threshold_backward(v, x, threshold);
+    if (b.needs(1)) b.zero(1);
   }
 };
 
@@ -103,6 +106,7 @@ struct HardtanhBackward {
       : x(r, x), min(min), max(max) {}
   void grad(const Tensor& v, Backward& b) const {
     if (b.needs(0)) b[0] = torch::hardtanh_backward(v, x, min, max);
+    if (b.needs(1)) b.zero(1);
   }
 };
 
@@ -124,6 +128,7 @@ struct LeakyReluBackward {
   LeakyReluBackward(Recorder& r, const Tensor&, const Tensor& x, const Scalar& slope) : x(r, x), slope(slope) {}
   void grad(const Tensor& v, Backward& b) const {
     if (b.needs(0)) b[0] = torch::leaky_relu_backward(v, x, slope);
+    if (b.needs(1)) b.zero(1);
   }
 };
 
@@ -213,6 +218,7 @@ struct ShrinkBackward {
   ShrinkBackward(Recorder& r, const Tensor&, const Tensor& x, const Scalar& lambd) : x(r, x), lambd(lambd) {}
   void grad(const Tensor& v, Backward& b) const {
     if (b.needs(0)) b[0] = torch::hardshrink_backward(v, x, lambd);
+    if (b.needs(1)) b.zero(1);
   }
 };
 

@@ -20,12 +20,15 @@ struct Backward {
   };
 
   Node& node;
-  Tensor* outputs;        // gradients that came in; undefined: none
-  Tensor* inputs;         // to be set
-  const uint8_t* needed;  // per input
-  Sums* sums = nullptr;   // null while passes are recorded or watched
+  Tensor* outputs;       // gradients that came in; undefined: none
+  Tensor* inputs;        // to be set
+  uint8_t* needed;       // per input; kZero: marked by `zero`
+  Sums* sums = nullptr;  // null while passes are recorded or watched
 
+  static constexpr uint8_t kZero = 2;
   bool needs(uint32_t input) const noexcept { return needed[input]; }
+  // The gradient of an input is zero whatever came: what lies below is not run for it, and leaves receive zeros.
+  void zero(uint32_t input) noexcept { needed[input] |= kZero; }
   Tensor& operator[](uint32_t input) noexcept { return inputs[input]; }
   const Tensor& output(uint32_t nr) const noexcept { return outputs[nr]; }
   uint32_t input_count() const noexcept { return node.edge_count; }

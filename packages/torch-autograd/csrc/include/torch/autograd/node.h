@@ -70,6 +70,7 @@ struct TORCH_API Shape {
 struct Visit {
   uint32_t waiting = 0;  // gradients still to come
   bool needed = false, captured = false;
+  bool zero = false;       // a gradient came that is zero by itself
   Tensor grad;             // sum of what came for output 0
   Tensor* more = nullptr;  // the same for outputs 1, 2, ...
 };
