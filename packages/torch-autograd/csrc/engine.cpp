@@ -19,7 +19,6 @@
 #include "torch/core/autocast.h"
 #include "torch/core/flight.h"
 #include "torch/core/ops/copy.h"
-#include "torch/core/ops/create.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/passes.h"
 #include "torch/core/profile.h"
@@ -284,7 +283,6 @@ Device device_of(const Node& n) noexcept {
 }
 
 bool is_defined(const Tensor& t) noexcept { return bool(t); }
-Tensor zeros_of(const Shape& s) { return torch::zeros(s.sizes(), s.dtype, s.device); }
 
 void Engine::run_node(Node& n) {
   const AtDevice at(device_of(n));

@@ -43,10 +43,8 @@ void fit(Tensor& g, const Node& from, uint32_t input, const Shape& shape) {
   if (TORCH_UNLIKELY(g.device().type != shape.device.type)) bad_gradient(from, input, shape, g);
 }
 
-Tensor zeros_for(const Backward& b, uint32_t input) {
-  const Shape& s = b.shape(input);
-  return torch::zeros(s.sizes(), s.dtype, s.device);
-}
+Tensor zeros_of(const Shape& s) { return torch::zeros(s.sizes(), s.dtype, s.device); }
+Tensor zeros_for(const Backward& b, uint32_t input) { return zeros_of(b.shape(input)); }
 
 namespace {
 struct Tied final : Node {

@@ -79,6 +79,8 @@ def test_constants_are_copied_or_shared_and_looked_at_first():
     ):
         with pytest.raises(RuntimeError, match=text):
             run.load_constants(wrong, check_full_update=full)
+    with pytest.raises(TypeError, match="load_constants: bias: expected a tensor, got list"):
+        run.load_constants({"weight": weight * 2, "bias": [0.0]}, check_full_update=True)
     assert run(torch.ones(3, 2)).tolist() == [[18.0]] * 3
 
 
@@ -101,7 +103,7 @@ def test_what_is_no_package_or_cannot_be_one_is_refused(tmp_path):
             run(*wrong)
 
 
-def test_a_program_that_calls_functions_is_refused_before_a_file_is_made(tmp_path):
+def test_a_program_that_calls_functions_is_refused_before_a_file_is_made(tmp_path, monkeypatch):
     class Either(nn.Module):
         def forward(self, x):
             return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
@@ -109,4 +111,7 @@ def test_a_program_that_calls_functions_is_refused_before_a_file_is_made(tmp_pat
     program = torch.export.export(Either(), (torch.ones(2),))
     with pytest.raises(NotImplementedError, match="aoti_compile_and_package: .*; torch.export.save keeps it"):
         inductor.aoti_compile_and_package(program, package_path=tmp_path / "either.pt2")
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with pytest.raises(NotImplementedError, match="torch.export.save keeps it"):
+        inductor.aoti_compile_and_package(program)
     assert not list(tmp_path.iterdir())

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+import tempfile
 from typing import Any
 
 import torch
@@ -62,12 +63,14 @@ class AOTICompiledModel:
     ) -> None:  # fmt: skip
         """Give it other parameters, buffers and constants: copies, or with ``user_managed`` the tensors themselves.
 
-        RuntimeError, before anything is changed, for a name that it does not have, another shape or dtype, and, with
+        RuntimeError (TypeError for what is no tensor), before anything is changed, for a name that it does not have, another shape or dtype, and, with
         ``check_full_update``, for a name that is missing.
         """
         for name, tensor in constants_map.items():
             if name not in self._constants:
                 raise RuntimeError(f"load_constants: no constant {name!r}; there are {', '.join(self._constants)}")
+            if not isinstance(tensor, torch.Tensor):
+                raise TypeError(f"load_constants: {name}: expected a tensor, got {type(tensor).__name__}")
             own = self._object.getattr(self._constants[name])
             if (tensor.shape, tensor.dtype) != (own.shape, own.dtype):
                 raise RuntimeError(
@@ -87,17 +90,15 @@ def package(program: ExportedProgram, path: Any) -> Any:
         raise ValueError(
             f"aoti_compile_and_package: expected an ExportedProgram, got {type(program).__name__}: torch.export.export gives one"
         )
-    if path is None:
-        import tempfile
-
-        handle, path = tempfile.mkstemp(suffix=".pt2")
-        os.close(handle)
-    elif isinstance(path, (str, os.PathLike)) and not os.fspath(path).endswith(".pt2"):
+    if isinstance(path, (str, os.PathLike)) and not os.fspath(path).endswith(".pt2"):
         raise ValueError(f"aoti_compile_and_package: expected a path that ends with .pt2, got {os.fspath(path)!r}")
     try:
         scripted(program)
     except NotImplementedError as error:
         text = str(error).removeprefix("torch.jit.save: ")
         raise NotImplementedError(f"aoti_compile_and_package: {text}; torch.export.save keeps it") from None
+    if path is None:
+        handle, path = tempfile.mkstemp(suffix=".pt2")
+        os.close(handle)
     torch.export.save(program, path)
     return os.fspath(path) if isinstance(path, os.PathLike) else path

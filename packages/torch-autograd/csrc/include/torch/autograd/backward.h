@@ -55,6 +55,7 @@ TORCH_API void fit(Tensor& g, const Node& from, uint32_t input, const Shape& sha
 // but whose kernel for the gradient looks at the input elsewhere too, so that programs may differentiate what it gives.
 TORCH_API Tensor tied_to_input(Tensor g, const Backward& b, uint32_t input);
 
+TORCH_API Tensor zeros_of(const Shape& shape);
 // Zeros like an input.
 TORCH_API Tensor zeros_for(const Backward& b, uint32_t input);
 
