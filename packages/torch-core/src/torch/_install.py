@@ -67,3 +67,15 @@ def stranger(dist: str) -> str:
 def overwritten() -> str:
     """Return what to do where another torch was installed over files of ours: pip takes it for an upgrade."""
     return f"torch-core shares its folder with files of another torch: {stranger('torch')}"
+
+
+def absent(what: str, dist: str) -> str:
+    """Where something is that is not installed, or hidden by a stranger's distribution, and the command that mends it.
+
+    >>> absent("shops are", "torch-shop").partition(": ")[0]
+    "shops are in the distribution 'torch-shop', which is not installed"
+    """
+    where = f"{what} in the distribution {dist!r}"
+    if is_strangers(dist):
+        return f"{where}; {stranger(dist)}"
+    return f"{where}, which is not installed: {command(dist)}"

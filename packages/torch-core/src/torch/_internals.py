@@ -253,7 +253,9 @@ def __getattr__(name):
         try:
             return getattr(import_module(module), there or name)
         except ModuleNotFoundError:
-            raise AttributeError(f"torch._C.{name}: programs are in 'torch-jit', which is not installed") from None
+            from ._install import absent
+
+            raise AttributeError(f"torch._C.{name}: {absent('programs are', 'torch-jit')}") from None
     if name == "_LinAlgError":
         from .linalg import LinAlgError
 

@@ -70,11 +70,7 @@ def missing(part: str) -> MissingPart:
     from torch import _install
 
     dist = PARTS[part]
-    if _install.is_strangers(dist):
-        text = f"torch.{part} is in the distribution {dist!r}; {_install.stranger(dist)}"
-    else:
-        text = f"torch.{part} is in the distribution {dist!r}, which is not installed: {_install.command(dist)}"
-    return MissingPart(text, name=dist)
+    return MissingPart(_install.absent(f"torch.{part} is", dist), name=dist)
 
 
 class Finder:

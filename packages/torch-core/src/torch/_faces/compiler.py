@@ -22,7 +22,7 @@ def no_compiler() -> str:
     """Why nothing is compiled, and the command that mends it."""
     from torch import _install
 
-    return f"the compiler is in the distribution 'torch-jit', which is not installed: {_install.command('torch-jit')}"
+    return _install.absent("the compiler is", "torch-jit")
 
 
 def compile(

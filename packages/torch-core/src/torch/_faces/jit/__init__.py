@@ -10,14 +10,12 @@ from typing import Final  # noqa: F401  (a name of torch.jit)
 from torch import _parts
 from torch._absent import absent_function
 
-WHERE = "programs are in the distribution 'torch-jit'"
-
 
 def no_programs() -> str:
     """Why a program is not made, and the command that mends it."""
     from torch import _install
 
-    return f"{WHERE}, which is not installed: {_install.command('torch-jit')}"
+    return _install.absent("programs are", "torch-jit")
 
 
 # --- compiling: nothing changes ---
@@ -281,7 +279,7 @@ def _script_module():
 
 
 #: What stands with a kind of module of which there are none: where there are some, and a question that it answers.
-_NONE = f"{WHERE[0].upper()}{WHERE[1:]}.\n\n>>> isinstance(torch.ones(1), torch.jit.{{name}})\nFalse\n"
+_NONE = "Programs are in the distribution 'torch-jit'.\n\n>>> isinstance(torch.ones(1), torch.jit.{{name}})\nFalse\n"
 
 
 def __getattr__(name):

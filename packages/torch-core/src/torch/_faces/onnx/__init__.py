@@ -31,10 +31,7 @@ def absent() -> str:
     """Why nothing is written, and the command that mends it."""
     from torch import _install
 
-    where = "writing ONNX files is in the distribution 'torch-onnx'"
-    if _install.is_strangers("torch-onnx"):
-        return f"{where}; {_install.stranger('torch-onnx')}"
-    return f"{where}, which is not installed: {_install.command('torch-onnx')}"
+    return _install.absent("writing ONNX files is", "torch-onnx")
 
 
 def refusals(module):
