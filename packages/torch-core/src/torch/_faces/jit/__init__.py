@@ -279,7 +279,7 @@ def _script_module():
 
 
 #: What stands with a kind of module of which there are none: where there are some, and a question that it answers.
-_NONE = "Programs are in the distribution 'torch-jit'.\n\n>>> isinstance(torch.ones(1), torch.jit.{{name}})\nFalse\n"
+_NONE = "Programs are in the distribution 'torch-jit'.\n\n>>> isinstance(torch.ones(1), torch.jit.{name})\nFalse\n"
 
 
 def __getattr__(name):
