@@ -156,6 +156,15 @@ def test_clamp_needs_a_bound_and_keeps_nan():
         torch.ones(2).clamp()
 
 
+@pytest.mark.parametrize("bounds", [(NAN, None), (None, NAN), (0, NAN), (NAN, 1)])
+@pytest.mark.parametrize("values", [[1.0, -2.0, NAN], [1, 5]])
+def test_a_bound_that_is_nan_makes_nan_of_all(bounds, values):
+    x = torch.tensor(values)
+    assert np.isnan(torch.clamp(x, *bounds).numpy()).all() and torch.clamp(x, *bounds).dtype == torch.float32
+    if x.dtype == torch.float32:
+        assert torch.clamp_(x, *bounds) is x and np.isnan(x.numpy()).all()
+
+
 def test_lerp_is_exact_at_both_ends():
     a, b = torch.tensor([0.1, 1e8]), torch.tensor([0.7, -1.0])
     assert (

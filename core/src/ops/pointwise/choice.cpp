@@ -1,4 +1,6 @@
 // What chooses or mixes elements: clamp, where, masked_fill, lerp, addcmul, addcdiv.
+#include <cmath>
+
 #include "dispatch/work.h"
 #include "iterate/elementwise.h"
 #include "ops/pointwise/pointwise.h"
@@ -9,6 +11,8 @@ namespace torch {
 
 namespace {
 
+bool is_nan(const std::optional<Scalar>& bound) { return bound && bound->is_float() && std::isnan(bound->to_double()); }
+
 Tensor clamp_into(const Tensor& out, const Tensor& self, const std::optional<Scalar>& low,
                   const std::optional<Scalar>& high) {
   TORCH_CHECK(low || high, "torch.clamp: At least one of 'min' or 'max' must not be None");
@@ -18,6 +22,11 @@ Tensor clamp_into(const Tensor& out, const Tensor& self, const std::optional<Sca
   Tensor b = high ? scalar_tensor_of(*high, high->is_float() ? DType::Float64 : high->dtype(), true) : Tensor();
   const DType t = result_type({self, a, b});
   TORCH_CHECK_IMPLEMENTED(!is_complex(t), "clamp is not supported for complex types");
+  if (is_nan(low) || is_nan(high)) {  // the formulas of numbers compare, and would pass the bound by
+    const Tensor& nan = is_nan(low) ? a : b;
+    const Tensor* inputs[] = {&self, &nan, &nan};
+    return elementwise(op_of("clamp", Formula::clamp_tensor), t, out, inputs);
+  }
   const Tensor* inputs[] = {&self};
   if (low && high) {
     const Scalar both[] = {*low, *high};
