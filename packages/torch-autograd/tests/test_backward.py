@@ -469,6 +469,24 @@ def test_bounds_that_need_gradients_are_tensors_even_without_dims():
         torch.add(x, x, alpha=high)
 
 
+def test_gradients_of_clamp_go_where_a_comparison_holds():
+    """NaN, of self or of a bound, is on no side; with bounds that have crossed, or meet, min has no part."""
+    x, low, high = (
+        leaf(math.nan, 1.0, 2.0, 5.0, 2.0, 2.0),
+        leaf(1.0, math.nan, 1.0, 4.0, 3.0, 1.0),
+        leaf(3.0, 3.0, math.nan, 1, 3, 3),
+    )
+    torch.clamp(x, low, high).sum().backward()
+    assert x.grad.tolist() == [0, 0, 0, 0, 0, 1]
+    assert low.grad.tolist() == [0, 0, 0, 0, 0, 0] and high.grad.tolist() == [0, 0, 0, 1, 0, 0]
+    x, bound = leaf(math.nan, 1.0, 2.0), leaf(1.5, 1.5, 1.5)
+    torch.clamp_min(x, bound).sum().backward()
+    assert x.grad.tolist() == [0, 0, 1] and bound.grad.tolist() == [0, 1, 0]
+    x.grad = bound.grad = None
+    torch.clamp_max(x, bound).sum().backward()
+    assert x.grad.tolist() == [0, 1, 0] and bound.grad.tolist() == [0, 0, 1]
+
+
 def test_products_without_inner_elements_have_gradients():
     a, b = torch.ones(5, 4, 0, requires_grad=True), torch.ones(0, 3, requires_grad=True)
     (a @ b).sum().backward()

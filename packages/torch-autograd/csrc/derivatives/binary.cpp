@@ -231,17 +231,21 @@ struct ClampTensor {
   ClampTensor(Recorder& r, const Tensor& self, const Tensor& min, const Tensor& max)
       : self(r, self), min(r, min), max(r, max) {}
   void grad(const Tensor& g, Backward& b) const {
-    Tensor low = min ? torch::lt(self, min) : Tensor(), high = max ? torch::gt(self, max) : Tensor();
-    Tensor crossed = min && max ? torch::gt(min, max) : Tensor();  // then max is the result
+    // What is NaN lies on no side of a bound, and where bounds have crossed, which no self lies between, max is the
+    // result.
     if (b.needs(0)) {
-      Tensor r = g;
-      if (low) r = torch::masked_fill(r, low, number(0.0));
-      if (high) r = torch::masked_fill(r, high, number(0.0));
-      if (crossed) r = torch::masked_fill(r, crossed, number(0.0));
-      b[0] = r;
+      Tensor inside = min ? torch::ge(self, min) : Tensor();
+      if (max) inside = inside ? torch::logical_and(inside, torch::le(self, max)) : torch::le(self, max);
+      b[0] = keep(inside, g);
     }
-    if (b.needs(1)) b[1] = crossed ? torch::masked_fill(keep(low, g), crossed, number(0.0)) : keep(low, g);
-    if (b.needs(2)) b[2] = keep(crossed ? torch::logical_or(high, crossed) : high, g);
+    if (b.needs(1)) {
+      const Tensor low = torch::lt(self, min);
+      b[1] = keep(max ? torch::logical_and(low, torch::lt(min, max)) : low, g);
+    }
+    if (b.needs(2)) {
+      const Tensor high = torch::gt(self, max);
+      b[2] = keep(min ? torch::logical_or(high, torch::gt(min, max)) : high, g);
+    }
   }
 };
 
