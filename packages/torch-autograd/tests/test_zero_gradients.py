@@ -34,6 +34,21 @@ def test_inputs_get_zeros(name):
     assert torch.equal(bias.grad, torch.ones(6))
 
 
+@pytest.mark.parametrize("power", [1, 1.0])
+def test_second_derivatives_of_the_first_power_are_zeros(power):
+    x = torch.linspace(-2, 2, 6, requires_grad=True)
+    (g,) = torch.autograd.grad((x**power).sum(), x, create_graph=True)
+    assert torch.equal(torch.autograd.grad(g.sum(), x)[0], torch.zeros(6))
+    assert torch.equal(torch.autograd.grad((x ** (power - 1)).sum(), x)[0], torch.zeros(6))
+
+
+def test_second_derivatives_of_the_negative_likelihood_are_zeros():
+    scores = torch.linspace(-2, 2, 6).reshape(2, 3).requires_grad_()
+    loss = torch._seams.operator("nll_loss")(scores, torch.tensor([0, 2]))
+    (g,) = torch.autograd.grad(loss, scores, create_graph=True)
+    assert torch.equal(torch.autograd.grad((g * 3).sum(), scores)[0], torch.zeros(2, 3))
+
+
 def test_a_gradient_that_is_not_zero_is_not_lost_beside_one():
     x, bias = torch.linspace(-2, 2, 6, requires_grad=True), torch.zeros(6, requires_grad=True)
     shifted = x + bias

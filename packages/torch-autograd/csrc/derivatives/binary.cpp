@@ -98,7 +98,10 @@ struct Pow {
     if (b.needs(0)) {
       if (p.is_wrapped_number()) {
         Scalar n = number_of(p);
-        if (n.to_complex() != 0.0) b[0] = g * conj(torch::pow(x, number(less_one(n))) * n);
+        if (n.to_complex() != 0.0)
+          b[0] = g * conj(torch::pow(x, number(less_one(n))) * n);
+        else
+          b.zero(0);
       } else {
         Tensor slope = p * torch::pow(x, p - 1);
         b[0] = g *

@@ -27,6 +27,7 @@ struct NllLossBackward {
       : target(r, target), weight(r, weight), reduction(reduction), ignore(ignore) {}
   void grad(const Tensor& v, Backward& b) const {
     if (b.needs(0)) b[0] = torch::nll_loss(v, target, weight, reduction, ignore);
+    if (b.needs(1)) b.zero(1);
   }
 };
 
