@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import math
 import pickle
 
 import pytest
@@ -71,6 +72,19 @@ def test_a_chunk_has_no_more_scores_than_a_multiple_of_the_batch():
     assert nn.LinearCrossEntropyOptions(chunking_method="aspect_ratio:8").rows(1000, 64, 32000) == 16
     assert nn.LinearCrossEntropyOptions(chunking_method=None).rows(1000, 64, 32000) == 1000
     assert nn.LinearCrossEntropyOptions(batch_chunk_size=7).rows(1000, 64, 32000) == 7
+
+
+def test_the_layer_keeps_nothing_that_its_linear_layer_knows():
+    """So a state of PyTorch's layer, which has no `in_features`, makes one."""
+    layer = nn.LinearCrossEntropyLoss(3, 4)
+    vars(layer).pop("in_features", None)
+    assert layer(torch.zeros(2, 3), torch.tensor([0, 3])).item() == pytest.approx(math.log(4))
+    assert repr(layer).startswith("LinearCrossEntropyLoss(\n  in_features=3, num_classes=4")
+
+
+def test_batches_of_two_sizes_are_refused():
+    with pytest.raises(ValueError, match=r"Expected input batch_size \(4\) to match target batch_size \(5\)"):
+        F.linear_cross_entropy(torch.zeros(4, 3), torch.zeros(2, 3), torch.zeros(5, dtype=torch.int64))
 
 
 def test_the_layer_has_a_linear_layer_of_its_own():

@@ -42,6 +42,10 @@ def linear_cross_entropy(
             f"linear_cross_entropy: linear_weight must be (C, ..., in), got shape {tuple(linear_weight.shape)}"
         )
     reduction = ("none", "mean", "sum")[_codes[reduction]]
+    if input.dim() == 2 and target.dim() > 0 and len(target) != len(input):
+        raise ValueError(
+            f"linear_cross_entropy: Expected input batch_size ({len(input)}) to match target batch_size ({len(target)})."
+        )
     out = linear_weight.shape[:-1]
     expected = input.shape[:-1] + (out if target.is_floating_point() else out[1:])
     if input.dim() not in (1, 2) or (input.dim() == 1 and len(out) > 1) or target.shape != expected:

@@ -186,7 +186,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         options: LinearCrossEntropyOptions | None = None,
     ) -> None:
         super().__init__(weight, reduction=reduction)
-        self.in_features, self.num_classes, self.out_features = in_features, num_classes, tuple(out_features)
+        self.num_classes, self.out_features = num_classes, tuple(out_features)
         self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
         self.linear = Linear(in_features, num_classes * math.prod(self.out_features), bias, device, dtype)
 
@@ -195,7 +195,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         bias = self.linear.bias
         return F.linear_cross_entropy(
             input,
-            self.linear.weight.reshape(*shape, self.in_features),
+            self.linear.weight.reshape(*shape, self.linear.in_features),
             target,
             linear_bias=None if bias is None else bias.reshape(shape),
             weight=self.weight,
@@ -207,7 +207,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 
     def extra_repr(self) -> str:
         return (
-            f"in_features={self.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, out_features={self.out_features}, "
             f"bias={self.linear.bias is not None}, reduction={self.reduction}, ignore_index={self.ignore_index}, "
             f"label_smoothing={self.label_smoothing}, options={self.options}"
         )
