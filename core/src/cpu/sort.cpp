@@ -2,12 +2,14 @@
 #include "kernels/sort.h"
 
 #include <algorithm>
-#include <cstring>
+#include <bit>
+#include <utility>
 
 #include "kernels/truth.h"
 #include "kernels/vec.h"
 #include "torch/core/half.h"
 #include "torch/core/interrupt.h"
+#include "torch/core/pool.h"
 
 namespace torch::TORCH_ISA {
 
@@ -106,33 +108,96 @@ TORCH_VEC_INLINE void each_of_many(int64_t n, F f) {
   }
 }
 
-// From the lowest digit up; a digit that all keys share costs nothing.
 template <class K>
-K* radix_sort(K* a, K* b, int64_t n) {
+TORCH_VEC_INLINE auto key_bits(K k) {
+  if constexpr (sizeof(K) == 8)
+    return uint32_t(k >> 32);
+  else
+    return k.key;
+}
+// The bits in which keys differ.
+template <class K>
+auto differing(const K* a, int64_t n) {
+  const auto first = key_bits(a[0]);
+  auto bits = first ^ first;
+  each_of_many(n, [&](int64_t i) { bits |= key_bits(a[i]) ^ first; });
+  return bits;
+}
+
+// From counts of keys to the places where the first of each goes.
+inline void to_places(int64_t* counts, int64_t n) {
+  int64_t at = 0;
+  for (int64_t d = 0; d < n; ++d) at += std::exchange(counts[d], at);
+}
+
+// From the lowest digit up; a digit that all keys share costs nothing. The sorted ones lie where the result points.
+template <class K>
+K* sort_by_digits(K* a, K* b, int64_t n) {
   if (n <= 32) {
     insertion_sort(a, n);
     return a;
   }
   if (n < 400) return merge_sort(a, b, n);
-  int64_t counts[kPasses<K>][kDigits] = {};
+  const auto bits = differing(a, n);
+  int64_t counts[kPasses<K>][kDigits];
+  int passes[kPasses<K>], count = 0;
+  for (int p = 0; p < kPasses<K>; ++p)
+    if (bits >> (p * kDigitBits) & (kDigits - 1)) passes[count++] = p;
+  std::fill_n(counts[0], count * kDigits, 0);
   each_of_many(n, [&](int64_t i) {
-    for (int p = 0; p < kPasses<K>; ++p) ++counts[p][digit(a[i], p)];
+    for (int p = 0; p < count; ++p) ++counts[p][digit(a[i], passes[p])];
   });
-  for (int p = 0; p < kPasses<K>; ++p) {
-    int64_t* c = counts[p];
-    if (c[digit(a[0], p)] == n) continue;
-    int64_t at = 0;
-    for (int d = 0; d < kDigits; ++d) {
-      int64_t some = c[d];
-      c[d] = at;
-      at += some;
-    }
+  for (int p = 0; p < count; ++p) {
+    int64_t* places = counts[p];
+    to_places(places, kDigits);
     each_of_many(n, [&](int64_t i) {
-      K x = a[i];
-      b[c[digit(x, p)]++] = x;
+      const K x = a[i];
+      b[places[digit(x, passes[p])]++] = x;
     });
     std::swap(a, b);
   }
+  return a;
+}
+
+// More keys than a core has at hand are dealt out by the highest bits in which they differ: the parts, which are at
+// hand, are sorted side by side. With two threads, in ms, before, after and PyTorch's (Intel Sapphire Rapids):
+// sort.i64 33.4, 17.4, 20.1; sort.1e6 12.0, 9.2, 77; double 36.9, 22.0, 83; four million floats 128, 92, 350.
+constexpr int64_t kAtHand = 256 << 10;  // bytes of keys: with as much room beside them they lie in second-level caches
+constexpr int kMostPartBits = 10;
+
+template <class K>
+void sort_parts(K* a, K* b, int64_t n, K* into) {
+  if (n * int64_t(sizeof(K)) <= kAtHand) {
+    const K* sorted = sort_by_digits(a, b, n);
+    if (sorted != into) std::copy(sorted, sorted + n, into);
+    return;
+  }
+  const auto bits = differing(a, n);
+  if (!bits) {
+    if (a != into) std::copy(a, a + n, into);
+    return;
+  }
+  // An even part has an eighth of what is at hand: most of uneven ones are small enough then.
+  const int width = std::min<int>(std::bit_width(uint64_t(n) * sizeof(K) / kAtHand) + 3, kMostPartBits);
+  const int shift = std::max(0, int(std::bit_width(bits)) - width), parts = 1 << width;
+  auto part = [shift, parts](K k) { return int(key_bits(k) >> shift) & (parts - 1); };
+  int64_t ends[1 << kMostPartBits] = {};
+  each_of_many(n, [&](int64_t i) { ++ends[part(a[i])]; });
+  to_places(ends, parts);
+  each_of_many(n, [&](int64_t i) {
+    const K x = a[i];
+    b[ends[part(x)]++] = x;
+  });
+  parallel_run(parts, [&](int64_t p) {
+    const int64_t from = p ? ends[p - 1] : 0, some = ends[p] - from;
+    if (some) sort_parts(b + from, a + from, some, into + from);
+  });
+}
+
+template <class K>
+K* radix_sort(K* a, K* b, int64_t n) {
+  if (n * int64_t(sizeof(K)) <= kAtHand) return sort_by_digits(a, b, n);
+  sort_parts(a, b, n, a);
   return a;
 }
 
@@ -176,13 +241,6 @@ void select_front(K* a, K* b, int64_t n, int64_t k) {
   }
 }
 
-template <class U, class K>
-U key_part(K k) {
-  if constexpr (sizeof(K) == 8)
-    return U(k >> 32);
-  else
-    return k.key;
-}
 template <class K, class U>
 K keyed(U key, int64_t place) {
   if constexpr (sizeof(K) == 8)
@@ -232,7 +290,7 @@ void front(K* kept, K* room, const void* in, int64_t n, int64_t k, bool descendi
       for (; j > 0 && before(x, kept[j - 1]); --j) kept[j] = kept[j - 1];
       kept[j] = x;
       limited = count == k;
-      limit = key_part<U>(kept[count - 1]);
+      limit = key_bits(kept[count - 1]);
     };
     below_limit(p, n, flip, limited, limit, take, [] {});
     return;
@@ -243,7 +301,7 @@ void front(K* kept, K* room, const void* in, int64_t n, int64_t k, bool descendi
     select_front(kept, room, count, k);
     count = k;
     limited = true;
-    limit = key_part<U>(*std::max_element(kept, kept + k, [](K a, K b) { return before(a, b); }));
+    limit = key_bits(*std::max_element(kept, kept + k, [](K a, K b) { return before(a, b); }));
   };
   below_limit(p, n, flip, limited, limit, [&](U key, int64_t place) { kept[count++] = keyed<K>(key, place); }, select);
   select_front(kept, room, count, k);

@@ -34,6 +34,28 @@ def test_sort_is_stable_in_both_directions(shape, dtype):
         assert torch.equal(values, t.gather(d, indices)) and torch.equal(t.argsort(d, True), indices)
 
 
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: noise.integers(-(2**63), 2**63 - 1, n),
+        lambda n: noise.integers(0, 3, n),
+        lambda n: np.full(n, 7),
+        lambda n: np.where(np.arange(n) == n // 2, -1, 2**62),
+        lambda n: np.arange(n)[::-1].copy(),
+        lambda n: noise.standard_normal(n),
+        lambda n: noise.standard_normal(n).astype(np.float32) ** 9,
+        lambda n: np.exp2(noise.integers(-40, 40, n)).astype(np.float32),
+    ],
+    ids=["all bits", "few", "equal", "one other", "falling", "double", "skewed", "powers"],
+)
+def test_a_line_beyond_the_cache_is_sorted_in_parts(make):
+    a = make(200003)
+    values, indices = torch.from_numpy(a).sort(stable=True)
+    assert np.array_equal(indices.numpy(), a.argsort(kind="stable")) and np.array_equal(values.numpy(), np.sort(a))
+    values, indices = torch.from_numpy(a).sort(stable=True, descending=True)
+    assert np.array_equal(indices.numpy(), len(a) - 1 - a[::-1].argsort(kind="stable")[::-1])
+
+
 def test_nan_is_above_infinity_and_both_zeros_are_equal():
     x = torch.tensor([math.nan, 1.0, -math.inf, 0.0, -0.0, -math.nan, math.inf])
     for dtype in (torch.float32, torch.float64, torch.float16, torch.bfloat16):
@@ -160,7 +182,7 @@ def test_bits_do_not_depend_on_the_number_of_threads():
     results = []
     for threads in (1, 3):
         torch.set_num_threads(threads)
-        results.append([*t.sort(1), *t.topk(17, 0)])
+        results.append([*t.sort(1), *t.topk(17, 0), *t.reshape(-1).sort()])
     torch.set_num_threads(before)
     assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))
 
