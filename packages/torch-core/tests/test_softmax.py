@@ -14,7 +14,8 @@ def reference(x, dim, log):
 
 @pytest.mark.parametrize("log", [False, True])
 @pytest.mark.parametrize(
-    "shape, dim", [((5,), 0), ((3, 100), 1), ((3, 100), 0), ((2, 7, 33), 1), ((4, 1), 1), ((2, 3, 4, 5), -2)]
+    "shape, dim",
+    [((5,), 0), ((3, 100), 1), ((3, 100), 0), ((2, 7, 33), 1), ((4, 1), 1), ((2, 3, 4, 5), -2), ((2, 9, 203), 1)],
 )
 @pytest.mark.parametrize(
     "dtype, tolerance", [(torch.float32, 2e-6), (torch.float64, 1e-14), (torch.float16, 2e-3), (torch.bfloat16, 2e-2)]
@@ -30,7 +31,7 @@ def test_softmax_is_its_definition(log, shape, dim, dtype, tolerance):
 
 
 @pytest.mark.parametrize("log", [False, True])
-@pytest.mark.parametrize("shape, dim", [((3, 50), 1), ((3, 50), 0), ((2, 3, 20), 1)])
+@pytest.mark.parametrize("shape, dim", [((3, 50), 1), ((3, 50), 0), ((2, 3, 20), 1), ((2, 9, 203), 1)])
 def test_gradient_is_that_of_the_definition(log, shape, dim):
     noise = np.random.default_rng(1)
     x, g = noise.normal(size=shape), noise.normal(size=shape)
@@ -52,7 +53,7 @@ def test_minus_infinity_has_no_share_and_nan_spreads():
     assert all(v != v for v in torch.softmax(torch.tensor([0.0, torch.nan]), 0).tolist())
 
 
-@pytest.mark.parametrize("shape, dim", [((6, 40), 1), ((40, 6), 0), ((3, 5, 35), 1), ((2, 3), -1)])
+@pytest.mark.parametrize("shape, dim", [((6, 40), 1), ((40, 6), 0), ((3, 5, 35), 1), ((2, 9, 203), 1), ((2, 3), -1)])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
 def test_a_line_of_minus_infinity_has_no_shares_where_softmax_is_safe(shape, dim, dtype):
     safe = torch._C._operator("_safe_softmax")
