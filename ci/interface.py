@@ -36,6 +36,7 @@ SPELT = {
     "torch.h",
     "types.h",
     "all.h",
+    "custom_class.h",
 }
 NUMBERS = {"interface": ("macros.h", "TORCH_CORE_INTERFACE"), "features": ("features.h", "TORCH_CORE_FEATURES")}
 

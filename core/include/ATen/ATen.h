@@ -1,3 +1,3 @@
 // The name under which extensions of 2018 include the tensor.
 #pragma once
-#include "torch/aten.h"
+#include "ATen/Functions.h"

@@ -4,14 +4,18 @@
 #include "torch/core/methods.h"
 //
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <complex>
 #include <functional>
 #include <limits>
 #include <ranges>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "ATen/core/Dict.h"
+#include "ATen/core/List.h"
 #include "torch/core/dlpack.h"
 #include "torch/core/pool.h"
 #include "torch/halves.h"
@@ -76,16 +80,44 @@ TORCH_FOR_EACH_DTYPE(TORCH_NAMES)
 inline constexpr DType kByte = kUInt8, kChar = kInt8, kShort = kInt16, kInt = kInt32, kLong = kInt64, kHalf = kFloat16,
                        kFloat = kFloat32, kDouble = kFloat64, kComplexFloat = kComplex64, kComplexDouble = kComplex128;
 inline constexpr DeviceType kCPU = DeviceType::CPU, kCUDA = DeviceType::CUDA, kMeta = DeviceType::Meta;
-inline constexpr Layout kStrided = Layout::Strided, kSparse = Layout::Sparse;
+inline constexpr Layout kStrided = Layout::Strided, kSparse = Layout::Sparse, kSparseCsr = Layout::SparseCsr,
+                        kSparseCsc = Layout::SparseCsc, kSparseBsr = Layout::SparseBsr, kSparseBsc = Layout::SparseBsc;
+inline constexpr DeviceType kPrivateUse1 = DeviceType::PrivateUse1;
+
+inline std::ostream& operator<<(std::ostream& out, Layout l) {
+  constexpr const char* kNames[] = {"Strided", "Sparse", "SparseCsr", "SparseCsc", "SparseBsr", "SparseBsc"};
+  return out << kNames[int(l)];
+}
+inline std::ostream& operator<<(std::ostream& out, MemoryFormat f) {
+  constexpr const char* kNames[] = {"Contiguous", "Preserve", "ChannelsLast", "ChannelsLast3d"};
+  return out << kNames[int(f)];
+}
 
 inline const char* toString(DType t) { return legacy_name(t); }
+
+namespace detail {
+// Threads of one loop are numbered as they come to it, so that numbers stay below get_num_threads().
+struct PlaceInLoop {
+  uint64_t loop = 0;
+  int number = 0;
+};
+inline std::atomic<uint64_t> loops{0};
+inline thread_local PlaceInLoop place_in_loop;
+}  // namespace detail
 
 // f(from, to) over pieces of [begin, end).
 template <class F>
 void parallel_for(int64_t begin, int64_t end, int64_t grain, const F& f) {
-  if (begin < end)
-    parallel_for(end - begin, grain > 0 ? grain : 1, [&](int64_t from, int64_t to) { f(begin + from, begin + to); });
+  if (begin >= end) return;
+  const bool is_inner = in_parallel_region();  // which runs in the thread of the outer one, and has its number
+  const uint64_t loop = ++detail::loops;
+  std::atomic<int> threads{0};
+  parallel_for(end - begin, grain > 0 ? grain : 1, [&](int64_t from, int64_t to) {
+    if (!is_inner && detail::place_in_loop.loop != loop) detail::place_in_loop = {loop, threads++};
+    f(begin + from, begin + to);
+  });
 }
+inline int get_thread_num() { return in_parallel_region() ? detail::place_in_loop.number : 0; }
 
 // What `f(from, to, identity)` gives for pieces of [begin, end), put together by `join`, in the order of the pieces.
 template <class T, class F, class Join>
@@ -163,6 +195,18 @@ Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = dt
     return x;
   });
 }
+// Rows of a matrix: torch::tensor({{1, 2}, {3, 4}}).
+template <class T>
+Tensor tensor(std::initializer_list<std::initializer_list<T>> rows,
+              const TensorOptions& options = dtype_of<detail::Natural<T>>) {
+  std::vector<Tensor> all;
+  for (const std::initializer_list<T>& row : rows) {
+    TORCH_CHECK(row.size() == rows.begin()->size(), "tensor: rows of one length are needed, got ", rows.begin()->size(),
+                " and ", row.size());
+    all.push_back(tensor(row, options));
+  }
+  return torch::stack(all);
+}
 template <detail::Number T>
 Tensor tensor(const std::vector<T>& values, const TensorOptions& options = dtype_of<detail::Natural<T>>) {
   Tensor x = torch::empty({int64_t(values.size())}, options.dtype());
@@ -172,6 +216,10 @@ Tensor tensor(const std::vector<T>& values, const TensorOptions& options = dtype
     for (T v : values) *to++ = Scalar(detail::scalar_of(v)).template to<E>();
   });
   return x;
+}
+template <detail::Number T>
+Tensor tensor(ArrayRef<T> values, const TensorOptions& options = dtype_of<detail::Natural<T>>) {
+  return tensor(values.vec(), options);
 }
 template <detail::Number T>
 Tensor tensor(T value, const TensorOptions& options = dtype_of<detail::Natural<T>>) {
@@ -211,24 +259,19 @@ inline DType dtype_in(const TensorOptions& o) { return o.dtype(); }
 
 namespace at {
 using namespace torch;
-}
+using Scalar = torch::ScalarOfPrograms;
+}  // namespace at
 namespace c10 {
 using namespace torch;
+using Scalar = torch::ScalarOfPrograms;
+using SymInt = int64_t;  // a size, which is known when C++ runs
+using SymIntArrayRef = torch::IntArrayRef;
+using string_view = std::string_view;
 template <class T>
 using complex = std::complex<T>;
 template <class T>
 struct CppTypeToScalarType {
   static constexpr ScalarType value = dtype_of<T>;
-};
-// A list of a program, here with a vector of its own: copies of PyTorch's are the same list.
-template <class T>
-class List : public std::vector<T> {
- public:
-  using std::vector<T>::vector;
-  List(std::vector<T> values) : std::vector<T>(std::move(values)) {}
-  T get(size_t i) const { return this->at(i); }
-  void set(size_t i, T value) { this->at(i) = std::move(value); }
-  std::vector<T> vec() const { return *this; }
 };
 }  // namespace c10
 

@@ -23,8 +23,8 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
-#include <variant>
 
+#include "ATen/core/ivalue.h"
 #include "torch/aten.h"
 #include "torch/python/caster.h"
 
@@ -86,86 +86,26 @@ inline Tensor Tensor::grad() const {
   const pybind11::object found = pybind11::cast(*this).attr("grad");
   return found.is_none() ? Tensor() : found.cast<Tensor>();
 }
+// The gradient, to be replaced: x.mutable_grad() = torch::Tensor().
+class GradOfTensor {
+ public:
+  explicit GradOfTensor(Tensor of) : of_(std::move(of)) {}
+  operator Tensor() const { return of_.grad(); }
+  const Tensor& operator=(const Tensor& value) const {
+    pybind11::gil_scoped_acquire gil;
+    pybind11::cast(of_).attr("grad") = value.defined() ? pybind11::cast(value) : pybind11::none();
+    return value;
+  }
+  bool defined() const { return of_.grad().defined(); }
+
+ private:
+  Tensor of_;
+};
+inline GradOfTensor Tensor::mutable_grad() const { return GradOfTensor(*this); }
 inline void Tensor::backward(const Tensor& gradient, std::optional<bool> retain_graph, bool create_graph) const {
   pybind11::gil_scoped_acquire gil;
   detail::ask_tape(*this, "backward", pybind11::cast(gradient), pybind11::cast(retain_graph), create_graph);
 }
-
-// A value in a context's saved_data.
-class IValue {
- public:
-  IValue() = default;
-  IValue(bool v) : value_(v) {}
-  IValue(double v) : value_(v) {}
-  template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  IValue(T v) : value_(int64_t(v)) {}
-  IValue(const char* v) : value_(std::string(v)) {}
-  IValue(std::string v) : value_(std::move(v)) {}
-  IValue(Tensor v) : value_(std::move(v)) {}
-  IValue(IntArrayRef v) : value_(std::vector<int64_t>(v.begin(), v.end())) {}
-  IValue(std::vector<int64_t> v) : value_(std::move(v)) {}
-  IValue(std::vector<double> v) : value_(std::move(v)) {}
-  IValue(std::vector<Tensor> v) : value_(std::move(v)) {}
-  IValue(const Scalar& v) {
-    if (v.is_integral())
-      value_ = v.to_int();
-    else
-      value_ = v.to_double();
-  }
-  template <class T>
-  IValue(const std::optional<T>& v) {
-    if (v) *this = IValue(*v);
-  }
-
-  bool isNone() const { return is<std::monostate>(); }
-  bool isBool() const { return is<bool>(); }
-  bool isInt() const { return is<int64_t>(); }
-  bool isDouble() const { return is<double>(); }
-  bool isString() const { return is<std::string>(); }
-  bool isTensor() const { return is<Tensor>(); }
-  bool toBool() const { return get<bool>("a bool"); }
-  int64_t toInt() const { return get<int64_t>("an int"); }
-  double toDouble() const { return get<double>("a double"); }
-  const std::string& toStringRef() const { return get<std::string>("a string"); }
-  const Tensor& toTensor() const { return get<Tensor>("a tensor"); }
-  const std::vector<int64_t>& toIntVector() const { return get<std::vector<int64_t>>("a list of ints"); }
-  c10::List<int64_t> toIntList() const { return toIntVector(); }
-  const std::vector<double>& toDoubleVector() const { return get<std::vector<double>>("a list of doubles"); }
-  const std::vector<Tensor>& toTensorVector() const { return get<std::vector<Tensor>>("a list of tensors"); }
-  template <class T>
-  T to() const {
-    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>)
-      return T(toInt());
-    else if constexpr (std::is_floating_point_v<T>)
-      return T(toDouble());
-    else
-      return get<T>("of this type");
-  }
-
- private:
-  template <class T>
-  bool is() const {
-    return std::holds_alternative<T>(value_);
-  }
-  template <class T>
-  const T& get(const char* wanted) const {
-    constexpr const char* kNames[] = {"None",
-                                      "a bool",
-                                      "an int",
-                                      "a double",
-                                      "a string",
-                                      "a tensor",
-                                      "a list of ints",
-                                      "a list of doubles",
-                                      "a list of tensors"};
-    TORCH_CHECK(is<T>(), "IValue: it is ", kNames[value_.index()], ", and not ", wanted);
-    return std::get<T>(value_);
-  }
-  std::variant<std::monostate, bool, int64_t, double, std::string, Tensor, std::vector<int64_t>, std::vector<double>,
-               std::vector<Tensor>>
-      value_;
-};
 
 namespace autograd {
 

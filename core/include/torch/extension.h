@@ -15,32 +15,15 @@
 
 #include <mutex>
 
+#include "ATen/Functions.h"
 #include "torch/aten.h"
 #include "torch/autograd.h"
+#include "torch/custom_class.h"
 #include "torch/indexing.h"
 #include "torch/library.h"
 #include "torch/python/caster.h"
 
 namespace py = pybind11;
-
-namespace pybind11::detail {
-
-template <>
-struct type_caster<torch::ScalarType> {
-  PYBIND11_TYPE_CASTER(torch::ScalarType, const_name("torch.dtype"));
-
-  bool load(handle source, bool convert) {
-    type_caster<torch::DType> dtype;
-    if (!dtype.load(source, convert)) return false;
-    value = cast_op<torch::DType>(dtype);
-    return true;
-  }
-  static handle cast(torch::ScalarType t, return_value_policy policy, handle parent) {
-    return type_caster<torch::DType>::cast(t, policy, parent);
-  }
-};
-
-}  // namespace pybind11::detail
 
 namespace torch {
 // Of all generators, as in Python.

@@ -9,6 +9,9 @@
 //
 //   torch.ops.mine.scaled(x, by=3.0)
 //
+// Functions of types that rows do not know (dicts, lists of numbers or texts, objects of registered classes, several
+// results of different kinds) are bound by pybind11 and called through Python.
+//
 // What is wrong with a registration (a schema that cannot be read, two of one name) is told when the library is loaded
 // by torch.ops.load_library or torch.utils.cpp_extension, else when the operator is first asked for.
 #pragma once
@@ -18,10 +21,26 @@
 #include <type_traits>
 #include <utility>
 
+#include "torch/core/methods.h"  // before what includes tensor.h
+//
 #include "torch/core/library.h"
 #include "torch/core/operator.h"
+#include "torch/custom_class.h"
 
 namespace torch {
+
+// What PyTorch's compiler is told of an operator.
+enum class Tag {
+  core,
+  data_dependent_output,
+  dynamic_output_shape,
+  flexible_layout,
+  needs_fixed_stride_order,
+  nondeterministic_bitwise,
+  nondeterministic_seeded,
+  pointwise,
+  pt2_compliant_tag
+};
 
 namespace detail {
 
@@ -43,6 +62,7 @@ TORCH_BOXING(std::string, "str", (std::string(static_cast<const char*>(v.data), 
 TORCH_BOXING(IntArrayRef, "int[]", (IntArrayRef(static_cast<const int64_t*>(v.data), size_t(v.size))))
 TORCH_BOXING(TensorList, "Tensor[]", (TensorList(static_cast<const Tensor*>(v.data), size_t(v.size))))
 TORCH_BOXING(Scalar, "Scalar", (torch::detail::unbox<const Scalar&, Kind::Scalar, false>(v)))
+TORCH_BOXING(ScalarOfPrograms, "Scalar", (torch::detail::unbox<const Scalar&, Kind::Scalar, false>(v)))
 TORCH_BOXING(DType, "dtype", DType(v.i))
 TORCH_BOXING(Device, "device", Device(DeviceType(v.i), int(v.size)))
 #undef TORCH_BOXING
@@ -71,33 +91,69 @@ struct Boxing<std::optional<T>> {
   }
 };
 
+// Whether values of a type are those of rows, as arguments and as results.
 template <class T>
-std::string schema_name() {
-  using B = Boxing<std::decay_t<T>>;
-  std::string name;
-  if constexpr (requires { B::name; })
-    name = B::name;
-  else
-    name = B::text();
-  if constexpr (std::is_same_v<T, Tensor&>) name += "(a!)";
-  return name;
-}
+constexpr bool kBoxes = requires { Boxing<T>::name; };
 template <class T>
-struct ResultName {
-  static std::string text() { return schema_name<T>(); }
+constexpr bool kBoxes<std::optional<T>> = kBoxes<T>;
+template <class R>
+constexpr bool kBoxesResult =
+    std::is_void_v<R> || std::is_same_v<R, Tensor> || std::is_same_v<R, std::vector<Tensor>> ||
+    std::is_same_v<R, std::vector<int64_t>> || std::is_same_v<R, bool> || std::is_same_v<R, int64_t> ||
+    std::is_same_v<R, double> || std::is_same_v<R, DType> || std::is_same_v<R, Scalar> ||
+    std::is_same_v<R, ScalarOfPrograms>;
+template <class... T>
+constexpr bool kBoxesResult<std::tuple<T...>> = (std::is_same_v<T, Tensor> && ...) && sizeof...(T) <= kMaxResults;
+
+template <class T>
+struct SchemaName {
+  static std::string text() {
+    static_assert(kBoxes<T>,
+                  "an operator has arguments and results of int64_t, double, bool, std::string, at::Tensor, "
+                  "lists, dicts, tuples and std::optional of these, and of registered classes");
+    return Boxing<T>::name;
+  }
 };
 template <>
-struct ResultName<void> {
-  static std::string text() { return "()"; }
+struct SchemaName<ScalarType> : SchemaName<DType> {};
+template <class T>
+struct SchemaName<std::optional<T>> {
+  static std::string text() { return SchemaName<T>::text() + "?"; }
+};
+template <class T>
+struct SchemaListName {
+  static std::string text() { return SchemaName<T>::text() + "[]"; }
+};
+template <class T>
+struct SchemaName<std::vector<T>> : SchemaListName<T> {};
+template <class T>
+struct SchemaName<ArrayRef<T>> : SchemaListName<T> {};
+template <class T>
+struct SchemaName<c10::List<T>> : SchemaListName<T> {};
+template <class Key, class Held>
+struct SchemaName<c10::Dict<Key, Held>> {
+  static std::string text() { return "Dict(" + SchemaName<Key>::text() + ", " + SchemaName<Held>::text() + ")"; }
 };
 template <class... T>
-struct ResultName<std::tuple<T...>> {
+struct SchemaName<std::tuple<T...>> {
   static std::string text() {
     std::string s;
-    ((s += (s.empty() ? "" : ", ") + schema_name<T>()), ...);
+    ((s += (s.empty() ? "" : ", ") + SchemaName<std::decay_t<T>>::text()), ...);
     return "(" + s + ")";
   }
 };
+template <class T>
+struct SchemaName<c10::intrusive_ptr<T>> {
+  static std::string text() { return NameOfClass<T>::text.empty() ? "Any" : NameOfClass<T>::text; }
+};
+template <>
+struct SchemaName<void> {
+  static std::string text() { return "()"; }
+};
+template <class T>
+std::string schema_name() {
+  return SchemaName<std::decay_t<T>>::text() + (std::is_same_v<T, Tensor&> ? "(a!)" : "");
+}
 
 template <class R, class... A>
 struct BoxedFunction {
@@ -106,8 +162,10 @@ struct BoxedFunction {
     std::string s;
     int i = 0;
     ((s += (i ? ", " : "") + schema_name<A>() + " _" + std::to_string(i), ++i), ...);
-    return "(" + s + ") -> " + ResultName<R>::text();
+    return "(" + s + ") -> " + schema_name<R>();
   }
+  static constexpr bool is_boxed =
+      (kBoxes<std::decay_t<A>> && ...) && kBoxesResult<std::decay_t<R>> && sizeof...(A) <= size_t(kMaxParameters);
   // A function that changes a tensor takes a reference to the caller's own.
   template <class T>
   static decltype(auto) argument(const Value& v) {
@@ -140,8 +198,8 @@ class Library {
   Library(const char* space, const char* key, const char* file, int line)
       : space_(space), key_(key), file_(file), line_(line) {}
 
-  // "name(type argument, ...) -> type"
-  Library& def(const std::string& schema) {
+  // "name(type argument, ...) -> type"; tags have no effect.
+  Library& def(const std::string& schema, const std::vector<Tag>& = {}) {
     Registration r = blank(schema);
     r.schema = schema;
     register_operator(std::move(r));
@@ -149,23 +207,28 @@ class Library {
   }
   // Also with its function for all devices; without a schema the function's types make one.
   template <class F>
-  Library& def(const std::string& name_or_schema, F function) {
+  Library& def(const std::string& name_or_schema, F function, const std::vector<Tag>& = {}) {
     auto pointer = +function;
     using B = decltype(detail::boxing_of(pointer));
     Registration r = blank(name_or_schema);
     r.schema = name_or_schema.find('(') == std::string::npos ? name_or_schema + B::signature() : name_or_schema;
-    fill(r, "CompositeImplicitAutograd", pointer);
-    register_operator(std::move(r));
+    add(std::move(r), "CompositeImplicitAutograd", pointer);
     return *this;
   }
   // The function of an operator for the block's key.
   template <class F>
   Library& impl(const std::string& name, F function) {
-    Registration r = blank(name);
-    fill(r, key_.empty() ? "CompositeImplicitAutograd" : key_.c_str(), +function);
-    register_operator(std::move(r));
+    add(blank(name), key_.empty() ? "CompositeImplicitAutograd" : key_.c_str(), +function);
     return *this;
   }
+  // A class of C++, torch.classes.<space>.<name> (torch/custom_class.h).
+  template <class T>
+  torch::class_<T> class_(const std::string& name) {
+    return torch::class_<T>(space_, name);
+  }
+  // Where Python programs find what the compiler is to know of these operators: nothing here asks.
+  Library& set_python_module(const char*, const char* = "") { return *this; }
+  Library& impl_abstract_pystub(const char*, const char* = "") { return *this; }
 
  private:
   Registration blank(const std::string& name) const {
@@ -178,11 +241,20 @@ class Library {
     return r;
   }
   template <class P>
-  static void fill(Registration& r, const char* key, P pointer) {
+  static void add(Registration r, const char* key, P pointer) {
     using B = decltype(detail::boxing_of(pointer));
     r.key = key;
-    r.signature = B::signature();
-    r.function = B::boxed(pointer);
+    if constexpr (B::is_boxed) {
+      r.signature = B::signature();
+      r.function = B::boxed(pointer);
+      register_operator(std::move(r));
+    } else {
+      namespace py = pybind11;
+      py::gil_scoped_acquire gil;
+      py::module_::import("torch._registered")
+          .attr("BOUND")
+          .attr("append")(py::make_tuple(r.space, r.op, r.schema, r.key, py::cpp_function(pointer), r.file, r.line));
+    }
   }
   std::string space_, key_;
   const char* file_;
@@ -232,3 +304,5 @@ struct LibraryBlock {
 #define TORCH_LIBRARY_IMPL(SPACE, KEY, m) \
   TORCH_LIBRARY_BLOCK_(SPACE, #KEY, TORCH_LIBRARY_NAME_(torch_library_impl_##SPACE##_##KEY##_, __COUNTER__), m)
 #define TORCH_FN(function) function
+#define TORCH_SELECTIVE_SCHEMA(schema) schema
+#define TORCH_SELECTIVE_NAME(name) name

@@ -1,5 +1,6 @@
 """Extensions compiled while the program runs: what is built, what is remembered, what is said."""
 
+import json
 import os
 import signal
 import subprocess
@@ -119,6 +120,24 @@ def test_a_changed_header_is_noticed_in_the_same_process(plain, tmp_path):
     (tmp_path / "number.h").write_text("#define NUMBER 7\n")
     assert plain().number() == 7
     assert len(list((tmp_path / "built").glob("plain-*.so"))) == 2
+
+
+def test_a_header_of_a_library_is_watched_as_well(plain, tmp_path):
+    headers = tmp_path / "of_library"
+    headers.mkdir()
+    (tmp_path / "number.h").write_text("#include <of_library.h>\n")
+    for number in (3, 4):
+        (headers / "of_library.h").write_text(f"#define NUMBER {number}\n")
+        assert plain(extra_cflags=["-isystem", str(headers)]).number() == number
+
+
+def test_headers_of_torch_are_watched_and_those_of_the_compiler_are_not(plain, tmp_path):
+    (tmp_path / "number.h").write_text("#include <torch/core/macros.h>\n#include <stdlib.h>\n#define NUMBER 5\n")
+    assert plain().number() == 5
+    (note,) = (tmp_path / "built" / "objects").glob("*.json")
+    names = list(json.loads(note.read_text()))
+    assert any(name.endswith("torch/core/macros.h") for name in names)
+    assert not any("/usr/include/" in os.path.normpath(name) for name in names)
 
 
 def test_flags_are_part_of_the_content(plain, tmp_path):

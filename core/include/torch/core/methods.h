@@ -6,6 +6,13 @@
 #ifndef TORCH_METHODS
 #define TORCH_METHODS
 #endif
+namespace torch {
+class ScalarOfPrograms;
+}
+#include <algorithm>
+#include <complex>
+#include <vector>
+
 #include "torch/core/accessor.h"
 #include "torch/core/arithmetic.h"
 #include "torch/core/ops.h"
@@ -17,13 +24,6 @@
 
 namespace torch {
 namespace detail {
-
-// One int where a row has a list.
-struct OneInt {
-  int64_t value;
-  operator IntArrayRef() const { return {&value, 1}; }
-  operator std::optional<IntArrayRef>() const { return IntArrayRef(&value, 1); }
-};
 
 // Argument `a` for a parameter of type P; lives until the end of the call.
 template <class P, class A>
@@ -37,6 +37,8 @@ decltype(auto) fit(A&& a) {
     return OneInt{int64_t(a)};
   else if constexpr (is_list && std::same_as<Plain, std::initializer_list<int64_t>>)
     return IntArrayRef(a);
+  else if constexpr (std::same_as<Wanted, Tensor> && Maybe<A>)
+    return undefined_or(a);
   else
     return std::forward<A>(a);
 }
@@ -87,17 +89,26 @@ struct Method<Tag, std::index_sequence<I...>, Args...> {
   static constexpr bool exists =
       takes_self && (fits<typename ParamAt<Tag, I + 1>::Type, Args>() && ...) &&
       requires(const Tensor& self, Args&&... args) { call(self, std::forward<Args>(args)...); };
+  // Whether numbers stand only where the row says that they may.
+  static constexpr bool is_exact =
+      exists && ((!Number<std::remove_cvref_t<Args>> ||
+                  !std::same_as<std::remove_cvref_t<typename ParamAt<Tag, I + 1>::Type>, Tensor> ||
+                  NumberCall<Tag>::accepts(I + 1)) &&
+                 ...);
 };
 template <class Tag, class... Args>
 using MethodOf = Method<Tag, std::index_sequence_for<Args...>, Args...>;
 
-// The first row that takes the arguments.
+// The first row that takes the arguments as they are, or else one that takes numbers as tensors.
 template <class Tag, class... More>
 struct Methods {
   template <class... Args>
+  static constexpr bool has_exact = MethodOf<Tag, Args...>::is_exact || (MethodOf<More, Args...>::is_exact || ...);
+  template <class... Args>
   static decltype(auto) call(const Tensor& self, Args&&... args) {
     static_assert(sizeof...(More) > 0 || !MethodOf<Tag, Args...>::mistakes, "a bool stands in the place of an int");
-    if constexpr (MethodOf<Tag, Args...>::exists || sizeof...(More) == 0)
+    constexpr bool is_it = has_exact<Args...> ? MethodOf<Tag, Args...>::is_exact : MethodOf<Tag, Args...>::exists;
+    if constexpr (is_it || sizeof...(More) == 0)
       return MethodOf<Tag, Args...>::call(self, std::forward<Args>(args)...);
     else
       return Methods<More...>::call(self, std::forward<Args>(args)...);
@@ -114,6 +125,31 @@ struct MethodsOf : Methods<Tag> {};
 TORCH_OVERLOADS(repeat_interleave, op::repeat_interleave_self, op::repeat_interleave_counts)
 #undef TORCH_OVERLOADS
 #undef TORCH_METHOD_OVERLOADS
+
+// Rows that share a name as functions, too, and arguments in PyTorch's order.
+template <>
+struct OverloadsOf<op::repeat_interleave> {
+  using Type = Overloaded<op::repeat_interleave, op::repeat_interleave_self, op::repeat_interleave_counts>;
+};
+template <>
+struct OverloadsOf<op::unique_consecutive> {
+  struct Type : Callable<op::unique_consecutive> {
+    using Callable<op::unique_consecutive>::operator();
+    auto operator()(const Tensor& x, bool inverse = false, bool counts = false, std::optional<int64_t> dim = {}) const {
+      return (*this)(x, dim, inverse, counts);
+    }
+  };
+};
+template <>
+struct OverloadsOf<op::sparse_coo_tensor> {
+  struct Type : Callable<op::sparse_coo_tensor> {
+    using Callable<op::sparse_coo_tensor>::operator();
+    Tensor operator()(const Tensor& indices, const Tensor& values, IntArrayRef size, const TensorOptions& o) const {
+      const auto wanted = o.argument<Kind::DType>(std::optional<DType>(values.dtype()));
+      return (*this)(indices, wanted == values.dtype() ? values : values.to(*wanted), size);
+    }
+  };
+};
 
 }  // namespace detail
 
@@ -160,7 +196,25 @@ inline Tensor Tensor::to(Device device, DType t, bool non_blocking, bool copy) c
 inline Tensor Tensor::to(const Tensor& like) const { return to(like.options()); }
 inline Tensor Tensor::type_as(const Tensor& like) const { return to(like); }
 inline Tensor Tensor::cpu() const { return to(TensorOptions(DeviceType::CPU)); }
-inline Scalar Tensor::item() const {
+// A number under the names of PyTorch's C++.
+class ScalarOfPrograms : public Scalar {
+ public:
+  using Scalar::Scalar;
+  constexpr ScalarOfPrograms(const Scalar& v) noexcept : Scalar(v) {}
+  double toDouble() const noexcept { return to_double(); }
+  float toFloat() const noexcept { return float(to_double()); }
+  int64_t toLong() const noexcept { return to_int(); }
+  int toInt() const noexcept { return int(to_int()); }
+  bool toBool() const noexcept { return to_bool(); }
+  std::complex<double> toComplexDouble() const noexcept { return to_complex(); }
+  bool isIntegral(bool include_bool) const noexcept { return is_integral() && (include_bool || !is_bool()); }
+  bool isFloatingPoint() const noexcept { return is_float(); }
+  bool isBoolean() const noexcept { return is_bool(); }
+  bool isComplex() const noexcept { return is_complex(); }
+};
+inline const Tensor& Tensor::operator=(const Tensor& value) const&& { return torch::copy_(*this, value), *this; }
+inline const Tensor& Tensor::operator=(const Scalar& value) const&& { return torch::fill_(*this, value), *this; }
+inline ScalarOfPrograms Tensor::item() const {
   TORCH_CHECK(numel() == 1, "item: a tensor of one element is needed, got ", *this);
   return number_of(*this);
 }
@@ -235,6 +289,55 @@ inline bool Tensor::is_cpu() const { return device().type == DeviceType::CPU; }
 inline bool Tensor::is_cuda() const { return device().type == DeviceType::CUDA; }
 inline bool Tensor::is_sparse() const { return has(DispatchKey::Sparse); }
 inline bool Tensor::is_floating_point() const { return torch::is_floating(dtype()); }
+inline bool Tensor::is_signed() const { return torch::is_signed(dtype()); }
+inline bool Tensor::is_quantized() const { return false; }
+inline bool Tensor::has_storage() const { return has_memory(); }
+inline bool Tensor::is_alias_of(const Tensor& other) const {
+  return has_memory() && other.has_memory() && get()->storage == other->storage;
+}
+// Whether its elements fill the memory from the first to the last, each once.
+inline bool Tensor::is_non_overlapping_and_dense() const {
+  const Extent e = extent_of(sizes(), strides());
+  if (e.high - e.low != numel()) return numel() == 0;
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < dim(); ++d)
+    if (size(d) != 1) dims.push_back(d);
+  std::sort(dims.begin(), dims.end(), [this](int64_t a, int64_t b) { return stride(a) < stride(b); });
+  int64_t step = 1;
+  for (int64_t d : dims) {
+    if (stride(d) != step) return false;
+    step *= size(d);
+  }
+  return true;
+}
+// The memory of a tensor, for questions.
+class StorageOfTensor {
+ public:
+  explicit StorageOfTensor(Tensor t) : tensor_(std::move(t)) {}
+  size_t nbytes() const noexcept { return tensor_->storage->nbytes; }
+  void* data() const noexcept { return tensor_->storage->data; }
+  void* mutable_data() const noexcept { return data(); }
+  template <class T>
+  T* data() const noexcept {
+    return static_cast<T*>(data());
+  }
+  Device device() const noexcept { return tensor_.device(); }
+  size_t use_count() const noexcept { return tensor_->storage->use_count(); }
+  bool is_alias_of(const StorageOfTensor& other) const noexcept { return data() == other.data(); }
+
+ private:
+  Tensor tensor_;
+};
+inline StorageOfTensor Tensor::storage() const {
+  TORCH_CHECK(has_memory(), "storage: ", *this, " has no memory of its own");
+  return StorageOfTensor(*this);
+}
+inline Tensor Tensor::to_sparse_csr() const { return torch::to_sparse(*this, std::nullopt, Layout::SparseCsr); }
+inline TensorImpl* Tensor::unsafeGetTensorImpl() const { return get(); }
+inline int64_t Tensor::_version() const { return version(); }
+inline int64_t Tensor::sym_size(int64_t d) const { return size(d); }
+inline int64_t Tensor::sym_numel() const { return numel(); }
+inline IntArrayRef Tensor::sym_sizes() const { return sizes(); }
 inline bool Tensor::is_complex() const { return torch::is_complex(dtype()); }
 inline Tensor Tensor::operator[](int64_t i) const { return torch::select(*this, 0, i); }
 inline Tensor Tensor::operator[](const Tensor& indices) const { return torch::index(*this, {indices}); }

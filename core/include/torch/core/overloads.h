@@ -99,6 +99,59 @@ struct Callable<Tag, 0> : RowCall<Tag>, NumberCall<Tag> {
   using NumberCall<Tag>::operator();
 };
 
+// One int where a row has a list.
+struct OneInt {
+  int64_t value;
+  operator IntArrayRef() const { return {&value, 1}; }
+  operator std::optional<IntArrayRef>() const { return IntArrayRef(&value, 1); }
+};
+
+template <class A>
+concept Maybe =
+    std::same_as<std::remove_cvref_t<A>, std::optional<Tensor>> || std::same_as<std::remove_cvref_t<A>, std::nullopt_t>;
+inline Tensor undefined_or(const std::optional<Tensor>& t) { return t ? *t : Tensor(); }
+
+// operator() with one int where the row has a list, torch::full(n, 2.5), torch::sum(x, 1), and with a std::optional
+// where a tensor may be absent: torch::linear(x, w, bias). Only where a name has one row: of several, another one may
+// take an int there.
+template <class Tag>
+struct LooseCall : Callable<Tag> {
+  using S = Signature<Tag>;
+  template <size_t I, class A>
+  static constexpr bool is_one_of_list() {
+    return I < size_t(S::schema.count) && S::schema.params[I].kind == Kind::IntList &&
+           std::is_integral_v<std::remove_cvref_t<A>> && !std::is_same_v<std::remove_cvref_t<A>, bool>;
+  }
+  template <size_t I, class A>
+  static constexpr bool may_be_absent() {
+    return I < size_t(S::schema.count) && S::schema.params[I].kind == Kind::Tensor && S::schema.params[I].optional &&
+           Maybe<A>;
+  }
+  template <size_t I, class A>
+  static decltype(auto) pass(A&& a) {
+    if constexpr (is_one_of_list<I, A>())
+      return OneInt{int64_t(a)};
+    else if constexpr (may_be_absent<I, A>())
+      return undefined_or(a);
+    else
+      return std::forward<A>(a);
+  }
+  template <size_t... I, class... A>
+  static typename S::Return call(std::index_sequence<I...>, A&&... args) {
+    return Callable<Tag>()(pass<I, A>(std::forward<A>(args))...);
+  }
+  template <class... A, size_t... I>
+  static constexpr bool any(std::index_sequence<I...>) {
+    return ((is_one_of_list<I, A>() || may_be_absent<I, A>()) || ...);
+  }
+  using Callable<Tag>::operator();
+  template <class... A>
+    requires(any<A...>(std::index_sequence_for<A...>{}))
+  typename S::Return operator()(A&&... args) const {
+    return call(std::index_sequence_for<A...>{}, std::forward<A>(args)...);
+  }
+};
+
 // Several rows under one name (ops/overloads.def).
 template <class... Tags>
 struct Overloaded : Callable<Tags>... {
@@ -106,7 +159,7 @@ struct Overloaded : Callable<Tags>... {
 };
 template <class Tag>
 struct OverloadsOf {
-  using Type = Callable<Tag>;
+  using Type = LooseCall<Tag>;
 };
 
 }  // namespace torch::detail

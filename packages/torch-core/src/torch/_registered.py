@@ -48,7 +48,12 @@ KEYS |= {
 #: numbers of dispatch keys (core/include/torch/core/device.h), the first of which are those of devices
 DEVICES, META, WRAPPED, AUTOGRAD = ("CPU", "CUDA", "Meta"), 2, 5, 6
 
-FUNCTION_OF_CPP = type(_C._operator("add"))
+FUNCTION_OF_CPP, FUNCTION_OF_PYBIND = type(_C._operator("add")), type(len)
+
+#: what extensions bound by pybind11, as tuples that _C._take_registrations gives: functions of types that rows lack
+BOUND = []
+#: classes of extensions that could not be registered, in words
+REFUSED = []
 
 #: functions (operator, arguments by name) -> result or NotImplemented, for calls with tensors that are wrappers
 around = []
@@ -155,8 +160,13 @@ class Operator(OpOverload):
         return self._plain(self._kernel(device), arguments)  # gradients pass through what it consists of
 
     def _plain(self, function, arguments):
-        if type(function) is FUNCTION_OF_CPP:  # which has no names
-            return function(*(arguments[a.name] for a in self._schema.arguments))
+        if type(function) in (FUNCTION_OF_CPP, FUNCTION_OF_PYBIND):  # which have no names
+            try:
+                return function(*(arguments[a.name] for a in self._schema.arguments))
+            except TypeError:
+                if (wrong := self._schema.misfit(self.name(), arguments)) is not None:
+                    raise RuntimeError(wrong) from None
+                raise
         result = function(*self._schema.positional(arguments), **self._schema.named(arguments))
         if self._has_numbers:  # tensors are looked at by torch._C
             return self._schema.result(self.name(), result)
@@ -277,8 +287,9 @@ def forget(operator):
 def pull():
     """Take over what C++ programs registered by TORCH_LIBRARY since the last time; RuntimeError names the lines of what is
     wrong, and the rest is there."""
-    wrong = []
-    for namespace, name, schema, key, function, file, line in _C._take_registrations():
+    wrong = [REFUSED.pop(0) for _ in range(len(REFUSED))]
+    bound = [BOUND.pop(0) for _ in range(len(BOUND))]
+    for namespace, name, schema, key, function, file, line in [*_C._take_registrations(), *bound]:
         where = f" (registered at {file}:{line})"
         try:
             if schema:

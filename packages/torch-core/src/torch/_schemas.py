@@ -25,6 +25,27 @@ CONSTANTS = {
 }  # fmt: skip
 
 
+#: dtypes by the numbers that PyTorch's schemas give them
+CODES = dict(
+    enumerate(
+        [
+            "uint8",
+            "int8",
+            "int16",
+            "int32",
+            "int64",
+            "float16",
+            "float32",
+            "float64",
+            "complex32",
+            "complex64",
+            "complex128",
+            "bool",
+        ]
+    )
+) | {15: "bfloat16"}
+
+
 @dataclass
 class AliasInfo:
     """What the mark of an alias says: ``(a!)`` that the operator writes, ``(a)`` that the result shares memory."""
@@ -66,6 +87,11 @@ class Argument:
             if isinstance(value, (list, tuple)):
                 return all(map(inner.fits, value))
             return kind[-2] != "[" and inner.fits(value)  # int[2] takes one int for both
+        if kind.startswith("Dict("):
+            of_keys, of_values = (Argument("", part) for part in _split(kind[5:-1]))
+            return (
+                isinstance(value, dict) and all(map(of_keys.fits, value)) and all(map(of_values.fits, value.values()))
+            )
         check = CHECKS.get(kind)
         return check is None or check(value)
 
@@ -264,7 +290,7 @@ def _split(text):
 
 def _without_alias(text):
     """``Tensor(a!)[] x`` without the mark, and whether it says that the operator writes."""
-    match = re.match(r"\s*\w+(\([^)]*\))", text)
+    match = re.match(r"\s*\w+(\([^),]*\))", text)  # one with a comma is that of Dict(str, Tensor)
     if match is None:
         return text.strip(), False
     return (text[: match.start(1)] + text[match.end(1) :]).strip(), "!" in match[1]
@@ -272,14 +298,23 @@ def _without_alias(text):
 
 def _alias(text):
     """What the mark of an alias in ``Tensor(a!) x`` says, or None."""
-    match = re.match(r"\s*\w+\(([^)]*)\)", text)
+    match = re.match(r"\s*\w+\(([^),]*)\)", text)
     if match is None:
         return None
     return AliasInfo(frozenset(re.findall(r"\w+", match[1])), "!" in match[1])
 
 
+def _words(text):
+    """What stands between spaces outside of brackets.
+
+    >>> _words("Dict(str, Tensor) found")
+    ['Dict(str, Tensor)', 'found']
+    """
+    return re.findall(r"(?:\((?:[^()]|\([^()]*\))*\)|\S)+", text)
+
+
 def _return(text):
-    words = _without_alias(text)[0].split()
+    words = _words(_without_alias(text)[0])
     result = Return(words[0])
     result.alias_info, result.name = _alias(text), words[1] if len(words) > 1 else ""
     return result
@@ -304,7 +339,7 @@ def _argument(text, kwarg_only, schema):
     declared, equals, default = text.partition("=")
     alias = _alias(declared)
     declared, is_write = _without_alias(declared)
-    words = declared.split()
+    words = _words(declared)
     if len(words) != 2:
         raise RuntimeError(f"an argument of a schema is 'type name' or 'type name=default', got {text!r} in {schema!r}")
     _check_type(words[0], schema)
@@ -323,6 +358,8 @@ def _constant(text, kind, schema):
         value = ast.literal_eval(text)
     except (SyntaxError, ValueError):
         raise RuntimeError(f"a default in a schema cannot be read: {text!r} in {schema!r}") from None
+    if kind.startswith("ScalarType") and value in CODES:
+        return getattr(_C, CODES[value])
     if kind.startswith("float") and isinstance(value, int):
         return float(value)
     if kind.startswith("Device"):

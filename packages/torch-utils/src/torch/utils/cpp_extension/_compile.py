@@ -1,8 +1,8 @@
 """Compiling and linking, remembered by content: what was compiled once from the same text is never compiled again.
 
 A folder holds ``objects/`` and the finished libraries. The name of an object begins with the hash of its command and its
-source; a note beside it lists the headers that it was compiled from, with their hashes. A library is named by the hash of
-its link command and objects. Files appear by rename, so a build that is killed leaves nothing half made; and one process
+source; a note beside it lists the headers that it was compiled from, torch's among them, with their hashes. A library is
+named by the hash of its link command and objects. Files appear by rename, so a build that is killed leaves nothing half made; and one process
 at a time builds in a folder, held by a lock that the kernel drops with its holder.
 """
 
@@ -22,6 +22,8 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+#: where headers lie that come with the compiler, whose version stands for them
+OF_COMPILER = ("/usr/include/", "/usr/lib/gcc/", "/usr/lib/llvm-")
 KEPT = 24  # libraries, and objects, that stay in a folder: the latest
 
 
@@ -103,7 +105,7 @@ class Folder:
             command, source = commands[i]
             key = found[i][0]
             out, depends = scratch / f"{i}.o", scratch / f"{i}.d"
-            self.run([*command, "-MMD", "-MF", str(depends), "-c", str(source), "-o", str(out)])
+            self.run([*command, "-MD", "-MF", str(depends), "-c", str(source), "-o", str(out)])
             headers = {str(p): digest(p.read_bytes()) for p in _depends(depends) if p != source and p.exists()}
             made = self.objects / f"{key}-{digest(json.dumps(headers, sort_keys=True))}.o"
             os.replace(out, made)
@@ -191,6 +193,7 @@ def explain(name: str, command: list[str], status: int, output: str, log: Path) 
 
 
 def _depends(file: Path) -> list[Path]:
-    """The files in a rule that the compiler wrote: ``x.o: x.cpp a\\ b.h``."""
+    """The files in a rule that the compiler wrote, ``x.o: x.cpp a\\ b.h``, but for the compiler's own."""
     _, _, files = file.read_text().replace("\\\n", " ").partition(":")
-    return [Path(re.sub(r"\\(.)", r"\1", f)) for f in re.findall(r"(?:\\.|\S)+", files)]
+    found = (re.sub(r"\\(.)", r"\1", f) for f in re.findall(r"(?:\\.|\S)+", files))
+    return [Path(f) for f in found if not os.path.normpath(f).startswith(OF_COMPILER)]

@@ -260,10 +260,9 @@ def _identity(compiler: str) -> str:
     """All that decides on the result beside commands and sources."""
     import pybind11
 
-    library = toolchain.library()
-    header = library.parents[1] / "include" / "torch" / "extension.h"
-    stamps = [f"{p.stat().st_size}.{p.stat().st_mtime_ns}" for p in (library, header) if p.exists()]
-    return "\n".join([toolchain.identity(compiler)[1], pybind11.__version__, sys.version, *stamps])
+    library = toolchain.library().stat()
+    stamp = f"{library.st_size}.{library.st_mtime_ns}"
+    return "\n".join([toolchain.identity(compiler)[1], pybind11.__version__, sys.version, stamp])
 
 
 def _build(folder: Path, name: str, sources, cflags, ldflags, include, verbose, standalone, cuda_cflags) -> Path:

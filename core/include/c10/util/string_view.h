@@ -1,0 +1,3 @@
+// c10::string_view, under the name of PyTorch's header.
+#pragma once
+#include "torch/aten.h"
