@@ -233,3 +233,102 @@ def test_a_scheduler_of_ones_own_asks_whether_it_is_within_a_step():
 def test_a_schedule_by_functions_takes_functions(kind):
     with pytest.raises(TypeError, match="lr_lambda should be a function, but got int"):
         kind(torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1.0), 3)
+
+
+RESUMED = {
+    "ExponentialLR": lambda o, e: S.ExponentialLR(o, 0.5, e),
+    "MultiplicativeLR": lambda o, e: S.MultiplicativeLR(o, lambda epoch: 0.5, e),
+    "PolynomialLR": lambda o, e: S.PolynomialLR(o, 8, 1.0, e),
+    "LinearLR": lambda o, e: S.LinearLR(o, 0.5, 1.0, 8, e),
+    "CosineAnnealingLR": lambda o, e: S.CosineAnnealingLR(o, 8, 0.0, e),
+}
+
+
+@pytest.mark.parametrize("name", RESUMED)
+def test_a_schedule_that_is_resumed_goes_on_from_the_rate_that_was_saved(name):
+    first = sgd(1.0)
+    schedule = RESUMED[name](first, -1)
+    rates = []
+    for _ in range(6):
+        first.step()
+        schedule.step()
+        rates.append(first.param_groups[0]["lr"])
+    second = sgd(1.0)
+    second.param_groups[0].update(initial_lr=1.0, lr=rates[2])
+    resumed = RESUMED[name](second, 2)  # epoch 3 comes next, and its rate is what was saved
+    assert second.param_groups[0]["lr"] == rates[2]
+    for rate in rates[3:]:
+        second.step()
+        resumed.step()
+        assert second.param_groups[0]["lr"] == pytest.approx(rate)
+
+
+def test_rates_in_tensors_stay_the_tensors_that_they_are():
+    p = torch.zeros(1, requires_grad=True)
+    rate = torch.tensor(0.5)
+    optimizer = torch.optim.SGD([p], rate)
+    S.CyclicLR(optimizer, 0.25, 1.0, 2, cycle_momentum=False)
+    assert optimizer.param_groups[0]["lr"] is rate and rate.item() == 0.25
+    optimizer = torch.optim.SGD([p], rate)
+    parts = [S.ConstantLR(optimizer, 0.5, 2), S.CosineAnnealingLR(optimizer, 4)]
+    schedule = S.SequentialLR(optimizer, parts, [3])
+    seen = [rate.item()]
+    for _ in range(5):
+        optimizer.step()
+        schedule.step()
+        seen.append(rate.item())
+    assert optimizer.param_groups[0]["lr"] is rate and optimizer.param_groups[0]["initial_lr"].item() == 0.25
+    turned = [0.25 * (1 + math.cos(math.pi * k / 4)) / 2 for k in range(3)]
+    assert seen == pytest.approx([0.125, 0.125, 0.25, *turned])
+
+
+def test_a_factor_counts_from_the_epoch_where_its_part_begins():
+    optimizer = sgd(1.0)
+    parts = [S.ConstantLR(optimizer, 1.0, 0), S.MultiplicativeLR(optimizer, lambda epoch: 0.5)]
+    schedule = S.SequentialLR(optimizer, parts, [2])
+    seen = []
+    for _ in range(4):
+        optimizer.step()
+        schedule.step()
+        seen.append(schedule.get_last_lr()[0])
+    assert seen == [1.0, 0.5, 0.25, 0.125]
+
+
+def test_schedules_within_schedules_take_their_first_steps_once():
+    optimizer = sgd(1.0)
+    inner = S.ChainedScheduler([S.ConstantLR(optimizer, 0.5, 2), S.ExponentialLR(optimizer, 0.5)])
+    schedule = S.SequentialLR(optimizer, [inner, S.ConstantLR(optimizer, 0.25, 9)], [3])
+    seen = [optimizer.param_groups[0]["lr"]]
+    for _ in range(3):
+        optimizer.step()
+        schedule.step()
+        seen.append(optimizer.param_groups[0]["lr"])
+    assert seen[1:3] == [seen[0] / 2, seen[0] / 2] and seen[3] == 0.25
+
+
+@pytest.mark.parametrize(
+    "combine",
+    [lambda o, s: S.SequentialLR(o, s, [2]), lambda o, s: S.ChainedScheduler(s)],
+    ids=["sequential", "chained"],
+)
+def test_what_steps_with_a_metric_is_not_combined(combine):
+    optimizer = sgd(1.0)
+    with pytest.raises(ValueError, match="does not support `ReduceLROnPlateau` scheduler .* at index 1"):
+        combine(optimizer, [S.StepLR(optimizer, 2), S.ReduceLROnPlateau(optimizer)])
+
+
+def test_swa_rates_are_given_for_each_group():
+    groups = [{"params": [torch.zeros(1)]}, {"params": [torch.zeros(1)], "lr": 0.5}]
+    optimizer = torch.optim.SGD(groups, 0.1)
+    schedule = torch.optim.swa_utils.SWALR(optimizer, [0.05, 0.25], anneal_epochs=2, anneal_strategy="linear")
+    seen = []
+    for _ in range(3):
+        optimizer.step()
+        schedule.step()
+        seen.append(schedule.get_last_lr())
+    assert seen[0] == pytest.approx([0.075, 0.375])
+    assert seen[1] == seen[2] == pytest.approx([0.05, 0.25])
+    with pytest.raises(
+        ValueError, match="swa_lr must have the same length as optimizer.param_groups. swa_lr has 1 values"
+    ):
+        torch.optim.swa_utils.SWALR(optimizer, [0.05])

@@ -14,7 +14,7 @@ from .lr_scheduler.cyclic import _per_group
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any, Literal
 
     from torch.nn import Module
@@ -182,7 +182,7 @@ class SWALR(LRScheduler):
     def __init__(
         self,
         optimizer: Optimizer,
-        swa_lr: float,
+        swa_lr: float | Sequence[float],
         anneal_epochs: int = 10,
         anneal_strategy: Literal["cos", "linear"] = "cos",
         last_epoch: int = -1,
@@ -193,14 +193,15 @@ class SWALR(LRScheduler):
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         for group, lr in zip(optimizer.param_groups, _per_group("swa_lr", optimizer, swa_lr)):
             group["swa_lr"] = lr
-        self.anneal_strategy = anneal_strategy
+        self._anneal_strategy = anneal_strategy
         self.anneal_epochs = anneal_epochs
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> Any:
         self._warn_outside_step()
         # Another scheduler may have set the rates in between: go on from where they would have begun to be here now.
-        before, now = self._share(self.last_epoch - 1), self._share(self.last_epoch)
+        steps = self._step_count - 1
+        before, now = self._share(steps - 1), self._share(steps)
         rates = []
         for group in self.optimizer.param_groups:
             swa_lr = group["swa_lr"]
@@ -213,4 +214,4 @@ class SWALR(LRScheduler):
         if self.anneal_epochs == 0:
             return 1.0 if epoch >= 0 else 0.0
         t = max(0.0, min(1.0, epoch / self.anneal_epochs))
-        return (1 - math.cos(math.pi * t)) / 2 if self.anneal_strategy == "cos" else t
+        return (1 - math.cos(math.pi * t)) / 2 if self._anneal_strategy == "cos" else t

@@ -34,6 +34,14 @@ def _warn_get_lr_called_within_step(scheduler):
     scheduler._warn_outside_step()
 
 
+def write(group, name, value):
+    """Sets a rate of a group; one that is a tensor keeps its place in memory, which other optimisers and graphs may hold."""
+    if isinstance(group[name], torch.Tensor):
+        group[name].fill_(float(value))
+    else:
+        group[name] = float(value) if isinstance(value, torch.Tensor) else value
+
+
 EPOCH_DEPRECATION_WARNING = (
     "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible: please use "
     "`scheduler.step()` to step the scheduler."
@@ -52,6 +60,7 @@ class LRScheduler:
 
     _hold = ("optimizer",)  # what stays out of the state dict
     _also = {"int": "float"}  # counts of epochs are only compared
+    _is_initial = False  # while the first rates are set, also where a schedule is resumed
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         from ..optimizer import Optimizer
@@ -75,9 +84,16 @@ class LRScheduler:
 
     def _initial_step(self):
         """Counts from the beginning, and sets the first rates: also for schedules that do without ``super().__init__``."""
-        self._step_count = 0
         self.optimizer._stepped = False
-        self.step()
+        self._begin()
+
+    def _begin(self):
+        self._step_count = 0
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
         """Everything that changes over time, as a dict; the optimiser is not part of it.
@@ -132,6 +148,10 @@ class LRScheduler:
                 stacklevel=2,
             )
         self._step_count += 1
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch=None):
+        """Sets the rates of the next epoch, or of ``epoch``, without counting it as a step."""
         self._get_lr_called_within_step = True
         try:
             if epoch is None:
@@ -147,8 +167,5 @@ class LRScheduler:
 
     def _set(self, rates):
         for group, lr in zip(self.optimizer.param_groups, rates):
-            if isinstance(group["lr"], torch.Tensor):
-                group["lr"].fill_(float(lr))
-            else:
-                group["lr"] = lr
+            write(group, "lr", lr)
         self._last_lr = [float(lr) if isinstance(lr, torch.Tensor) else lr for lr in self._rates()]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import bisect
 
-from .base import LRScheduler
+from .base import LRScheduler, write
+from .plateau import ReduceLROnPlateau
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -23,6 +24,11 @@ def _same_optimizer(name, optimizer, schedulers):
     for i, scheduler in enumerate(schedulers):
         if not hasattr(scheduler, "optimizer"):
             raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
+        if isinstance(scheduler, ReduceLROnPlateau):
+            raise ValueError(
+                f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified "
+                f"when calling `step`, but got one at index {i} in the given schedulers sequence; step it by itself."
+            )
         if scheduler.optimizer is not optimizer:
             raise ValueError(
                 f"{name} expects all schedulers to belong to the same optimizer, but got scheduler "
@@ -45,6 +51,14 @@ class _Combined(LRScheduler):
         for scheduler, own in zip(self._schedulers, saved):
             scheduler.load_state_dict(own)
 
+    def _begin(self):
+        """As the first part of a sequence; that its own parts step before the optimiser is no mistake."""
+        stepped, self.optimizer._stepped = getattr(self.optimizer, "_stepped", True), True
+        try:
+            super()._begin()
+        finally:
+            self.optimizer._stepped = stepped
+
     def _note_rates(self):
         self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
@@ -65,22 +79,30 @@ class SequentialLR(_Combined):
         self.last_epoch = last_epoch + 1
         # all schedulers have taken their first step: undo it, and take the first one's again
         for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
-        for scheduler in schedulers:
-            scheduler.last_epoch -= 1
-        schedulers[0]._step_count = 0
-        schedulers[0].step()
-        self._note_rates()
+            write(group, "lr", group["initial_lr"])
+        _undo_first_steps(schedulers)
+        first = schedulers[bisect.bisect_right(milestones, 0)]
+        first._begin()
+        self._last_lr = first.get_last_lr()
 
     def step(self) -> None:
         """Go on to the next epoch."""
         self.last_epoch += 1
         i = bisect.bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[i]
         if i > 0 and self._milestones[i - 1] == self.last_epoch:
-            self._schedulers[i].step(0)
+            scheduler._update_lr(0)
         else:
-            self._schedulers[i].step()
-        self._note_rates()
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+def _undo_first_steps(schedulers):
+    for scheduler in schedulers:
+        if hasattr(scheduler, "_schedulers"):
+            _undo_first_steps(scheduler._schedulers)
+        else:
+            scheduler.last_epoch -= 1
 
 
 class ChainedScheduler(_Combined):

@@ -37,7 +37,7 @@ class CosineAnnealingLR(LRScheduler):
 
     def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
-        if self.last_epoch == 0:
+        if self._is_initial:
             return self._rates()
         if self._step_count == 1 and self.last_epoch > 0:  # resumed
             return self._get_closed_form_lr()

@@ -73,7 +73,7 @@ class MultiplicativeLR(_Functions):
 
     def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
-        if self.last_epoch <= 0:
+        if self._is_initial:
             return self._rates()
         return [lr * f(self.last_epoch) for lr, f in zip(self._rates(), self.lr_lambdas)]
 
@@ -185,7 +185,7 @@ class LinearLR(LRScheduler):
         self._warn_outside_step()
         if self.last_epoch == 0:
             return [lr * self.start_factor for lr in self._rates()]
-        if self.last_epoch > self.total_iters:
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._rates()
         slope = self.end_factor - self.start_factor
         before = self.total_iters * self.start_factor + (self.last_epoch - 1) * slope
@@ -213,7 +213,7 @@ class ExponentialLR(LRScheduler):
 
     def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
-        return self._rates() if self.last_epoch == 0 else [lr * self.gamma for lr in self._rates()]
+        return self._rates() if self._is_initial else [lr * self.gamma for lr in self._rates()]
 
     def _get_closed_form_lr(self):
         return [lr * self.gamma**self.last_epoch for lr in self.base_lrs]
@@ -229,7 +229,7 @@ class PolynomialLR(LRScheduler):
 
     def get_lr(self) -> list[float | Tensor]:
         self._warn_outside_step()
-        if self.last_epoch == 0 or self.last_epoch > self.total_iters:
+        if self._is_initial or self.last_epoch > self.total_iters:
             return self._rates()
         left = 1.0 - self.last_epoch / self.total_iters
         factor = (left / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .base import LRScheduler
+from .base import LRScheduler, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +22,10 @@ def _per_group(name, optimizer, value):
     groups = len(optimizer.param_groups)
     if isinstance(value, (list, tuple)):
         if len(value) != groups:
-            raise ValueError(f"{name} must have the same length as optimizer.param_groups: {len(value)} for {groups}")
+            raise ValueError(
+                f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+                f"param_groups has {groups}."
+            )
         return list(value)
     return [value] * groups
 
@@ -72,7 +75,7 @@ class CyclicLR(LRScheduler):
         base_lrs = _per_group("base_lr", optimizer, base_lr)
         if last_epoch == -1:
             for lr, group in zip(base_lrs, optimizer.param_groups):
-                group["lr"] = lr
+                write(group, "lr", lr)
         self.max_lrs = _per_group("max_lr", optimizer, max_lr)
         step_size_down = step_size_up if step_size_down is None else step_size_down
         if not (step_size_up > 0 and 0 < step_size_down < float("inf")):
