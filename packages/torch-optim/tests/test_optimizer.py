@@ -451,3 +451,75 @@ def test_numbers_of_the_state_are_loaded_without_rounding(name):
     steps(p, first, 20)
     steps(q, second, 20)
     assert torch.equal(p, q)
+
+
+ALGORITHMS = {
+    "SGD": lambda p: torch.optim.SGD(p, 0.1, momentum=0.9),
+    "Adam": lambda p: torch.optim.Adam(p, 0.1, amsgrad=True),
+    "Adadelta": torch.optim.Adadelta,
+    "Adagrad": lambda p: torch.optim.Adagrad(p, initial_accumulator_value=0.5),
+    "Adamax": torch.optim.Adamax,
+    "ASGD": torch.optim.ASGD,
+    "NAdam": torch.optim.NAdam,
+    "RAdam": torch.optim.RAdam,
+    "RMSprop": lambda p: torch.optim.RMSprop(p, momentum=0.5, centered=True),
+    "Rprop": torch.optim.Rprop,
+}
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_states_of_complex_parameters_are_complex_and_come_back(name):
+    """As PyTorch's files have them; what was kept as pairs of real numbers is read too."""
+    gradients = [torch.tensor([[0.5 + k * 1.0j, 1.0 - 2.0j]]) for k in range(4)]
+
+    def run(optimizer, p, some):
+        for g in some:
+            p.grad = g.clone()
+            optimizer.step()
+        return p.detach().clone()
+
+    z = torch.tensor([[1.0 + 2.0j, -1.0j]], requires_grad=True)
+    whole = ALGORITHMS[name]([z])
+    halfway = run(whole, z, gradients[:2])
+    saved = copy.deepcopy(whole.state_dict())
+    kept = [v for v in saved["state"][0].values() if isinstance(v, torch.Tensor) and v.dim()]
+    assert kept and all(v.dtype == z.dtype and v.shape == z.shape for v in kept)
+    wanted = run(whole, z, gradients[2:])
+    pairs = copy.deepcopy(saved)
+    for n, v in pairs["state"][0].items():
+        pairs["state"][0][n] = torch.view_as_real(v) if isinstance(v, torch.Tensor) and v.is_complex() else v
+    for state in (saved, pairs):
+        again = halfway.clone().requires_grad_()
+        optimizer = ALGORITHMS[name]([again])
+        optimizer.load_state_dict(state)
+        assert torch.equal(run(optimizer, again, gradients[2:]), wanted)
+
+
+def test_lbfgs_takes_complex_parameters():
+    target = torch.tensor([1.0 - 2.0j, 3.0j])
+    for line_search in (None, "strong_wolfe"):
+        z = torch.zeros(2, dtype=torch.complex64, requires_grad=True)
+        optimizer = torch.optim.LBFGS([z], line_search_fn=line_search)
+
+        def closure(z=z, optimizer=optimizer):
+            optimizer.zero_grad()
+            loss = ((z - target) * (z - target).conj()).real.sum()
+            loss.backward()
+            return loss
+
+        for _ in range(3):
+            optimizer.step(closure)
+        assert torch.allclose(z.detach(), target, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", [torch.optim.Adam, torch.optim.AdamW])
+def test_options_of_adam_in_tensors_that_do_not_go_together_are_named(kind):
+    half = torch.tensor(0.5)
+    with pytest.raises(ValueError, match="betas must be either both floats or both Tensors"):
+        kind([torch.zeros(1)], betas=(half, 0.9))
+    for options, name in (({"lr": half}, "lr"), ({"betas": (half, half)}, r"betas\[0\]")):
+        with pytest.raises(
+            ValueError, match=f"{name} as a Tensor is not supported for capturable=False and foreach=True"
+        ):
+            kind([torch.zeros(1)], foreach=True, **options)
+        kind([torch.zeros(1)], **options)

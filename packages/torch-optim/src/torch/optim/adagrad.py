@@ -74,9 +74,9 @@ class Adagrad(Optimizer):
                 self._begin(p, group)
 
     def _begin(self, p, group):
-        like = torch.view_as_real(p.detach()) if p.is_complex() else p.detach()
+        begin = group["initial_accumulator_value"]
         self.state[p]["step"] = steps_at(0)
-        self.state[p]["sum"] = torch.full_like(like, group["initial_accumulator_value"])
+        self.state[p]["sum"] = torch.full_like(p.detach(), complex(begin, begin) if p.is_complex() else begin)
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         first = not self.state

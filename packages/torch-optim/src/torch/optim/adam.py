@@ -55,6 +55,14 @@ class Adam(Optimizer):
     ) -> None:
         not_negative(lr=lr, eps=eps, weight_decay=weight_decay)
         betas_in_range(betas)
+        are_tensors = [isinstance(beta, torch.Tensor) for beta in betas]
+        if any(are_tensors) and not all(are_tensors):
+            raise ValueError("betas must be either both floats or both Tensors")
+        for name, is_tensor in (("lr", isinstance(lr, torch.Tensor)), ("betas[0]", are_tensors[0])):
+            if is_tensor and foreach and not capturable:
+                raise ValueError(
+                    f"{name} as a Tensor is not supported for capturable=False and foreach=True; leave foreach out"
+                )
         super().__init__(
             params,
             {

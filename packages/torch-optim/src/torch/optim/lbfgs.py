@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["LBFGS"]
 
 
+def _real(p):
+    """The parts of a complex parameter, which are parameters of their own."""
+    return torch.view_as_real(p) if p.is_complex() else p
+
+
 class LBFGS(Optimizer):
     """A quasi-Newton method for full batches: ``step(closure)`` runs up to ``max_iter`` iterations.
 
@@ -74,16 +79,17 @@ class LBFGS(Optimizer):
 
     def _gather_flat_grad(self):
         """All gradients as one vector."""
-        return torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params])
+        return torch.cat([_real(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params])
 
     def _numel(self):
         """How many numbers all parameters have."""
-        return sum(p.numel() for p in self._params)
+        return sum(_real(p).numel() for p in self._params)
 
     @torch.no_grad()
     def _add_grad(self, step_size, direction):
         """``x <- x + t d``."""
-        for p, part in zip(self._params, direction.split([p.numel() for p in self._params])):
+        params = [_real(p) for p in self._params]
+        for p, part in zip(params, direction.split([p.numel() for p in params])):
             p.add_(part.view_as(p), alpha=step_size)
 
     def _clone_param(self):

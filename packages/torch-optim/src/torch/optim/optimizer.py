@@ -76,6 +76,10 @@ def register_optimizer_step_post_hook(
     return _add_hook(_post_hooks_of_all, hook)
 
 
+def _is_complex(value):
+    return isinstance(value, torch.Tensor) and value.is_complex()
+
+
 @checked
 class Optimizer:
     """Updates parameters by their gradients; subclass it with the rule for one parameter.
@@ -374,18 +378,32 @@ class Optimizer:
             if joined is not None and may_join(p, g):
                 joined[p.device, p.dtype].append((p, g))
                 continue
-            key, state = p, self.state.get(p)
+            state = self.state.get(p)
             if state is None:
                 state = {}
             if maximize:
                 g = -g
-            if p.is_complex():  # the real and imaginary parts are two parameters
-                p, g = torch.view_as_real(p), torch.view_as_real(g)
-            self._update(p, g, state, group)
+            if p.is_complex():
+                self._update_parts(p, g, state, group)
+            else:
+                self._update(p, g, state, group)
             if state:  # a parameter about which nothing is kept has no entry
-                self.state[key] = state
+                self.state[p] = state
         for pairs in (joined or {}).values():
             self._step_joined(pairs, group)
+
+    def _update_parts(self, p, g, state, group):
+        """The real and imaginary parts of ``p`` are two parameters; the state holds them together, as files of PyTorch do."""
+        real = torch.view_as_real(p)
+        parts = {n: torch.view_as_real(v) if _is_complex(v) else v for n, v in state.items()}
+        self._update(real, torch.view_as_real(g), parts, group)
+        for name, value in parts.items():
+            held = state.get(name)
+            if isinstance(value, torch.Tensor) and value.shape == real.shape and not value.is_complex():
+                if not (_is_complex(held) and held.data_ptr() == value.data_ptr()):
+                    state[name] = torch.view_as_complex(value)
+            else:
+                state[name] = value
 
     _step_joined = None  # of algorithms that devices have one kernel for: f(pairs of parameter and gradient, group)
 

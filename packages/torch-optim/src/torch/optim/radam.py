@@ -50,10 +50,10 @@ class RAdam(Optimizer):
                 "betas": betas,
                 "eps": eps,
                 "weight_decay": weight_decay,
-                "decoupled_weight_decay": decoupled_weight_decay,
                 "maximize": maximize,
                 "foreach": foreach,
                 "capturable": capturable,
+                "decoupled_weight_decay": decoupled_weight_decay,
                 "differentiable": differentiable,
             },
         )
