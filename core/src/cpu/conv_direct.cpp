@@ -9,6 +9,7 @@
 #include "kernels/conv_planes.h"
 #include "kernels/conv_tasks.h"
 #include "ops/conv/workspace.h"
+#include "storage/forms.h"
 
 namespace torch::TORCH_ISA {
 namespace {
@@ -123,14 +124,21 @@ class DirectConvolution {
 
   void run() {
     // Weights of all groups: for each phase, for each row panel, [step][rows]; and where each step reads the planes.
-    float* weights = workspace_of<float>(Slot::Weights, job_.groups * packed_rows_ * steps_);
+    const auto pack_all = [&](float* to) {
+      const int64_t tasks = tasks_for(4.0 * job_.groups * job_.rows * steps_, job_.groups);
+      parallel_run(tasks, [&](int64_t task) {
+        for (int64_t g = part(job_.groups, task, tasks); g < part(job_.groups, task + 1, tasks); g++)
+          job_.outputs_in_lanes ? pack_outputs(to + g * packed_rows_ * steps_, g)
+                                : pack(to + g * packed_rows_ * steps_, g);
+      });
+    };
+    const float* weights = packed_once(pack_all);
+    if (!weights) {
+      float* to = workspace_of<float>(Slot::Weights, job_.groups * packed_rows_ * steps_);
+      pack_all(to);
+      weights = to;
+    }
     int* offsets = workspace_of<int>(Slot::Runs, steps_);
-    const int64_t pack_tasks = tasks_for(4.0 * job_.groups * job_.rows * steps_, job_.groups);
-    parallel_run(pack_tasks, [&](int64_t task) {
-      for (int64_t g = part(job_.groups, task, pack_tasks); g < part(job_.groups, task + 1, pack_tasks); g++)
-        job_.outputs_in_lanes ? pack_outputs(weights + g * packed_rows_ * steps_, g)
-                              : pack(weights + g * packed_rows_ * steps_, g);
-    });
     find_offsets(offsets);
     const int64_t pieces = job_.images * job_.groups * bands_;
     const double positions = double(job_.images) * tallest_ * split_.pitch;
@@ -142,6 +150,14 @@ class DirectConvolution {
   }
 
  private:
+  template <class F>
+  const float* packed_once(const F& pack_all) const {
+    const FormKey key{job_.weights,
+                      FormKind::Direct,
+                      {job_.groups, job_.rows, job_.channels, job_.tap_count, job_.weight_row, job_.weight_channel,
+                       job_.weight_group, taps_number(job_.phases, job_.phase_count), job_.outputs_in_lanes}};
+    return form_of<float>(key, job_.groups * packed_rows_ * steps_, pack_all);
+  }
   void pack(float* d, int64_t group) const {
     const float* w = job_.weights + group * job_.weight_group;
     for (int f = 0; f < job_.phase_count; f++)

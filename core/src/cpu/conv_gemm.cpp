@@ -7,6 +7,7 @@
 #include "kernels/conv_patch.h"
 #include "kernels/conv_tasks.h"
 #include "ops/conv/workspace.h"
+#include "storage/forms.h"
 
 namespace torch::TORCH_ISA {
 namespace {
@@ -34,6 +35,7 @@ class Product {
     }
     steps_ = pieces_.size_ * most_taps_;
     in_place_ = columns_ < kFewColumns && rows_lie_well();
+    kept_ = packed_once();
   }
 
   void run() {
@@ -59,6 +61,27 @@ class Product {
       return false;
     const int64_t apart = job_.weight_row * int64_t(sizeof(T)), together = apart & -apart;  // a power of two
     return rows_.size(0) * together <= kWays * kPage;
+  }
+  int64_t weights_of_group() const { return job_.rows * job_.channels * job_.tap_count; }
+  // The weights of all groups, for each piece of channels as pack_weights makes them.
+  void pack_all(T* weights) const {
+    const int64_t packs = job_.groups * pieces_.count, tasks = tasks_for(4.0 * job_.groups * weights_of_group(), packs);
+    parallel_run(tasks, [&](int64_t task) {
+      for (int64_t k = part(packs, task, tasks); k < part(packs, task + 1, tasks); k++) {
+        const int64_t group = k / pieces_.count, q = k % pieces_.count;
+        pack_weights(weights + group * weights_of_group() + job_.rows * pieces_.begin(q) * job_.tap_count, group, q, 0,
+                     rows_.count);
+      }
+    });
+  }
+  // The same, where they are constants.
+  const T* packed_once() const {
+    const FormKey key{
+        job_.weights,
+        FormKind::ConvRows,
+        {job_.groups, job_.rows, job_.channels, job_.tap_count, job_.weight_row, job_.weight_channel, job_.weight_group,
+         taps_number(job_.phases, job_.phase_count), pieces_.size_, int64_t(sizeof(T))}};
+    return form_of<T>(key, job_.groups * weights_of_group(), [&](T* to) { pack_all(to); });
   }
   double work(double columns) const { return columns / job_.phase_count * job_.rows * job_.channels * job_.tap_count; }
 
@@ -120,7 +143,9 @@ class Product {
 
   // The weights of row panel i for piece q; `packed` is what pack_weights made.
   const T* weights_at(const T* packed, int64_t group, int64_t q, int64_t i) const {
-    if (!in_place_) return packed;
+    return in_place_ && !kept_ ? weights_as_they_lie(group, q, i) : packed;
+  }
+  const T* weights_as_they_lie(int64_t group, int64_t q, int64_t i) const {
     return job_.weights + group * job_.weight_group + rows_.begin(i) * job_.weight_row +
            pieces_.begin(q) * job_.weight_channel;
   }
@@ -129,21 +154,21 @@ class Product {
     const bool narrow = lanes <= Simd<T>::kWidth;
     if (lanes == 0) return;
     tile.mask &= first_lanes(lanes);
-    if (in_place_)
+    if (in_place_ && !kept_)
       (narrow ? strided_tile_for<T, true>(rows) : strided_tile_for<T>(rows))(tile);
     else
       (narrow ? packed_tile_for<T, true>(rows) : packed_tile_for<T>(rows))(tile);
   }
   // One lane of a tile: a few that are left over would take as long as a whole vector of positions, so that their sums
   // are vectors of steps.
-  static void spare_column(const TileJob<T>& tile, int rows, int lane) {
+  static void spare_column(const TileJob<T>& tile, const T* weights, int rows, int lane) {
     using S = Simd<T>;
     constexpr int W = S::kWidth;
     alignas(64) T column[kSteps + W];
     for (int k = 0; k < tile.inner; k++) column[k] = tile.b[k * kPanel<T> + lane];
     const LaneMask rest = first_lanes(tile.inner % W);
     for (int r = 0; r < rows; r++) {
-      const T* a = tile.a + r * tile.a_row;
+      const T* a = weights + r * tile.a_row;
       typename S::V sum{};
       int k = 0;
       for (; k + W <= tile.inner; k += W) sum += S::load(a + k) * S::load(column + k);
@@ -174,7 +199,8 @@ class Product {
                     q == 0 && job_.bias ? job_.bias + row : nullptr,
                     job_.weight_row};
     if (const int spare = to.lanes % Simd<T>::kWidth; in_place_ && spare <= kSpare && tile.inner <= kSteps) {
-      for (int lane = to.lanes - spare; lane < to.lanes; lane++) spare_column(tile, r, lane);
+      const T* weights = weights_as_they_lie(group, q, i);
+      for (int lane = to.lanes - spare; lane < to.lanes; lane++) spare_column(tile, weights, r, lane);
       multiply_lanes(tile, r, to.lanes - spare);
     } else {
       multiply_lanes(tile, r, to.lanes);
@@ -187,17 +213,13 @@ class Product {
 
   // Few weights: packed once, then each task takes panels of positions and packs their patches for itself.
   void share_columns() const {
-    const int64_t per_group = job_.rows * job_.channels * job_.tap_count;
-    T* weights = workspace_of<T>(Slot::Weights, in_place_ ? 0 : job_.groups * per_group);
-    const int64_t packs = in_place_ ? 0 : job_.groups * pieces_.count;
-    const int64_t pack_tasks = tasks_for(4.0 * job_.groups * per_group, packs);
-    parallel_run(pack_tasks, [&](int64_t task) {
-      for (int64_t k = part(packs, task, pack_tasks); k < part(packs, task + 1, pack_tasks); k++) {
-        const int64_t group = k / pieces_.count, q = k % pieces_.count;
-        pack_weights(weights + group * per_group + job_.rows * pieces_.begin(q) * job_.tap_count, group, q, 0,
-                     rows_.count);
-      }
-    });
+    const int64_t per_group = weights_of_group();
+    const T* weights = kept_;
+    if (!kept_ && !in_place_) {
+      T* packed = workspace_of<T>(Slot::Weights, job_.groups * per_group);
+      pack_all(packed);
+      weights = packed;
+    }
     const int64_t all = job_.groups * panels_, tasks = tasks_for(work(double(columns_) * job_.groups), all);
     parallel_run(tasks, [&](int64_t task) {
       for (int64_t k = part(all, task, tasks), end = part(all, task + 1, tasks); k < end;) {
@@ -268,10 +290,13 @@ class Product {
   void row_group(int64_t i0, int64_t i1, int64_t q, int64_t begin, int64_t end, const T* patches, const Runs<T>* to,
                  T* sums) const {
     const int64_t rows = rows_.begin(i1 - 1) + rows_.size(i1 - 1) - rows_.begin(i0), channels = pieces_.size(q);
-    T* a = workspace_of<T>(Slot::Strip, in_place_ ? 0 : rows * channels * job_.tap_count);
-    if (!in_place_) pack_weights(a, 0, q, i0, i1);
+    T* a = workspace_of<T>(Slot::Strip, in_place_ || kept_ ? 0 : rows * channels * job_.tap_count);
+    if (!in_place_ && !kept_) pack_weights(a, 0, q, i0, i1);
     for_phases(begin, end, [&](const Phase& p, int64_t j0, int64_t j1) {
       const T* phase = a + rows * channels * p.taps_before;
+      if (kept_)
+        phase = kept_ + job_.rows * (pieces_.begin(q) * job_.tap_count + channels * p.taps_before) +
+                rows_.begin(i0) * channels * p.tap_count;
       for (int64_t i = i0; i < i1; i++)
         for (int64_t j = j0; j < j1; j++) {
           const int64_t at = j + p.first_panel - begin;
@@ -297,7 +322,8 @@ class Product {
   const ChannelPieces pieces_;
   const int most_taps_;
   int64_t panels_ = 0, columns_ = 0, steps_;
-  bool in_place_;
+  bool in_place_;            // weights are read as they lie,
+  const T* kept_ = nullptr;  // unless they are constants, and packed already
 };
 
 template <class T>

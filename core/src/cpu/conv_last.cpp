@@ -8,6 +8,7 @@
 #include "kernels/conv_sums.h"
 #include "kernels/conv_tasks.h"
 #include "ops/conv/workspace.h"
+#include "storage/forms.h"
 
 namespace torch::TORCH_ISA {
 namespace {
@@ -111,14 +112,18 @@ class Product {
     const Pieces pieces(p.tap_count * job_.channels);
     const int64_t positions = columns_of(p.grid), blocks = (positions + kBlock - 1) / kBlock;
     const double work = double(positions) * job_.rows * pieces.steps;
-    const T* weights = nullptr;  // packed before, where several blocks need them
-    if (blocks > 1) {
-      T* all = workspace_of<T>(Slot::Weights, panels_ * kPanel<T> * pieces.steps);
+    const auto pack_all = [&](T* all) {
       const int64_t packs = pieces.count * panels_, tasks = tasks_for(4.0 * job_.rows * pieces.steps, packs);
       parallel_run(tasks, [&](int64_t task) {
         for (int64_t k = part(packs, task, tasks); k < part(packs, task + 1, tasks); k++)
           pack_weights(all + packed_at(pieces, k / panels_, k % panels_), p, pieces, k / panels_, k % panels_);
       });
+    };
+    // Packed before, where they are constants, or several blocks need them.
+    const T* weights = packed_once(p, pieces, pack_all);
+    if (!weights && blocks > 1) {
+      T* all = workspace_of<T>(Slot::Weights, panels_ * kPanel<T> * pieces.steps);
+      pack_all(all);
       weights = all;
     }
     const bool in_place = p.step[0] == 1 && p.step[1] == 1 && p.step[2] == 1;
@@ -166,6 +171,14 @@ class Product {
     }
   }
 
+  template <class F>
+  const T* packed_once(const Phase& p, const Pieces& pieces, const F& pack_all) const {
+    const FormKey key{job_.weights,
+                      FormKind::ConvLast,
+                      {job_.rows, job_.channels, p.tap_count, job_.weight_row, job_.weight_channel, taps_number(&p, 1),
+                       int64_t(sizeof(T))}};
+    return form_of<T>(key, panels_ * kPanel<T> * pieces.steps, pack_all);
+  }
   int64_t packed_at(const Pieces& pieces, int64_t q, int64_t j) const {
     return (pieces.begin(q) * panels_ + j * (pieces.end(q) - pieces.begin(q))) * kPanel<T>;
   }

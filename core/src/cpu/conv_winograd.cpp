@@ -14,6 +14,7 @@
 #include "kernels/conv_tasks.h"
 #include "ops/conv/engine.h"
 #include "ops/conv/workspace.h"
+#include "storage/forms.h"
 
 namespace torch::TORCH_ISA {
 namespace {
@@ -52,12 +53,22 @@ class WinogradConvolution {
 
   bool run() {
     const int64_t size = job_.rows * job_.channels;
-    float* weights = workspace_of<float>(Slot::Weights, kFrequencies * weight_stride());
-    const int64_t pack_tasks = tasks_for(40.0 * size, rows_.count);
-    parallel_run(pack_tasks, [&](int64_t task) {
-      for (int64_t i = part(rows_.count, task, pack_tasks); i < part(rows_.count, task + 1, pack_tasks); i++)
-        transform_weights(weights, i);
-    });
+    const auto transform = [&](float* to) {
+      const int64_t tasks = tasks_for(40.0 * size, rows_.count);
+      parallel_run(tasks, [&](int64_t task) {
+        for (int64_t i = part(rows_.count, task, tasks); i < part(rows_.count, task + 1, tasks); i++)
+          transform_weights(to, i);
+      });
+    };
+    const FormKey key{job_.weights,
+                      FormKind::Winograd,
+                      {job_.rows, job_.channels, job_.weight_row, job_.weight_channel, job_.weight_tap, job_.turned}};
+    const float* weights = form_of<float>(key, kFrequencies * weight_stride(), transform);
+    if (!weights) {
+      float* to = workspace_of<float>(Slot::Weights, kFrequencies * weight_stride());
+      transform(to);
+      weights = to;
+    }
     std::atomic<bool> finite{true};
     const int64_t tasks = tasks_for(4.0 * double(tiles_.count * size), blocks_);
     parallel_run(tasks, [&](int64_t task) {

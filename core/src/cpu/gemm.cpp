@@ -12,6 +12,7 @@
 
 #include "cpu/gemm_kernels.h"
 #include "kernels/gemm_pack.h"
+#include "storage/forms.h"
 #include "torch/core/allocator.h"
 #include "torch/core/pool.h"
 
@@ -233,7 +234,7 @@ struct Packed {
   MatrixView<const T> source;  // [i][k]
   int64_t count, tile, width;  // rows in all, per panel, and the room a panel has for them
   int64_t kc, panels;
-  T* data;
+  T* data;  // const where it is a form (storage/forms.h)
 
   static constexpr int64_t kGroup = 8;
   int64_t tasks(int64_t chunks) const { return chunks * ceil_div(panels, kGroup); }
@@ -257,6 +258,27 @@ struct Packed {
   }
 };
 
+// Each task on its own, or all in a row where they are too few to share.
+template <class F>
+void pack_all(double flops, int64_t tasks, const F& task) {
+  if (flops >= kSerialFlops) return parallel_run(tasks, task);
+  for (int64_t t = 0; t < tasks; ++t) task(t);
+}
+
+// All of B in panels, where it is a constant: few rows do not pay for packing it at each call.
+template <class T>
+const T* packed_once(const Product<T>& p, int64_t width, int64_t kc) {
+  constexpr int64_t kManyRows = 1024;
+  if (p.m > kManyRows) return nullptr;
+  Packed<T> b{{p.b.data, p.b.col, p.b.row}, p.n, width, width, kc, ceil_div(p.n, width), nullptr};
+  const int64_t chunks = ceil_div(p.k, kc);
+  const FormKey key{p.b.data, FormKind::Columns, {p.n, p.k, p.b.row, p.b.col, width, kc, int64_t(sizeof(T))}};
+  return form_of<T>(key, chunks * b.panels * width * kc, [&](T* to) {
+    b.data = to;
+    pack_all(double(p.n) * double(p.k), b.tasks(chunks), [&](int64_t t) { b.pack(t, p.k); });
+  });
+}
+
 // c.col == 1.
 template <class T, bool Pairs>
 void packed_product(const Product<T>& p) {
@@ -266,14 +288,16 @@ void packed_product(const Product<T>& p) {
                         kEdgeTable = panel_table<T, Pairs, 2, false, true>();
   static constexpr auto kEdgeOne = panel_table<T, Pairs, 1, false, true>();
   const int64_t kc = std::min(kChunk<T>, p.k), m_side = std::min<int64_t>(p.m, 8192);
+  const T* const whole_b = packed_once(p, kWidth, kc);
   const int64_t n_side =
-      std::min<int64_t>(p.n, kPackedBytes / (kc * static_cast<int64_t>(sizeof(T))) / kWidth * kWidth);
+      whole_b ? p.n : std::min<int64_t>(p.n, kPackedBytes / (kc * static_cast<int64_t>(sizeof(T))) / kWidth * kWidth);
   const int64_t tile = tile_rows(m_side), panels_a = ceil_div(m_side, tile), panels_b = ceil_div(n_side, kWidth);
-  const int64_t per_k = (m_side + n_side) * static_cast<int64_t>(sizeof(T));
+  const int64_t per_k = (m_side + (whole_b ? 0 : n_side)) * static_cast<int64_t>(sizeof(T));
   const int64_t chunks = std::min(ceil_div(p.k, kc), std::max<int64_t>(kPackedBytes / (per_k * kc), 1));
   // Few panels of B do not pay for packing A, unless its rows collide in the cache.
   const bool pack_a = panels_b > 4 || p.a.col != 1 || p.a.row * static_cast<int64_t>(sizeof(T)) % 2048 == 0;
-  const Scratch<T> memory_a(pack_a ? panels_a * kMostRows * kc * chunks : 1), memory_b(panels_b * kWidth * kc * chunks);
+  const Scratch<T> memory_a(pack_a ? panels_a * kMostRows * kc * chunks : 1),
+      memory_b(whole_b ? 1 : panels_b * kWidth * kc * chunks);
 
   for (int64_t k0 = 0; k0 < p.k; k0 += chunks * kc) {
     const int64_t depth = std::min(p.k - k0, chunks * kc), here = ceil_div(depth, kc);
@@ -282,15 +306,13 @@ void packed_product(const Product<T>& p) {
         const int64_t rows = std::min(m_side, p.m - i0), columns = std::min(n_side, p.n - j0);
         const Packed<T> a{
             {p.a.at(i0, k0), p.a.row, p.a.col}, rows, tile, kMostRows, kc, ceil_div(rows, tile), memory_a.data()};
-        const Packed<T> b{{p.b.at(k0, j0), p.b.col, p.b.row}, columns,        kWidth, kWidth, kc,
-                          ceil_div(columns, kWidth),          memory_b.data()};
-        const int64_t tasks_a = pack_a ? a.tasks(here) : 0, tasks_b = i0 == 0 ? b.tasks(here) : 0;
+        T* const panels_of_b = whole_b ? const_cast<T*>(whole_b) + k0 / kc * panels_b * kWidth * kc : memory_b.data();
+        const Packed<T> b{{p.b.at(k0, j0), p.b.col, p.b.row}, columns,    kWidth, kWidth, kc,
+                          ceil_div(columns, kWidth),          panels_of_b};
+        const int64_t tasks_a = pack_a ? a.tasks(here) : 0, tasks_b = i0 == 0 && !whole_b ? b.tasks(here) : 0;
         const auto pack_task = [&](int64_t t) { t < tasks_b ? b.pack(t, depth) : a.pack(t - tasks_b, depth); };
         const double flops = 2.0 * rows * columns * depth;
-        if (flops < kSerialFlops)
-          for (int64_t t = 0; t < tasks_a + tasks_b; ++t) pack_task(t);
-        else
-          parallel_run(tasks_a + tasks_b, pack_task);
+        pack_all(flops, tasks_a + tasks_b, pack_task);
 
         over_blocks(flops, rows, columns, tile, kWidth, kMostTiles, [&](const Block& block) {
           const Block at{i0 + block.i0, i0 + block.i1, j0 + block.j0, j0 + block.j1};

@@ -12,6 +12,14 @@ using conv::Image;
 using conv::Phase;
 using conv::Tap;
 
+// A number that follows from the taps of all phases: kernels keep packed weights by it.
+TORCH_INLINE int64_t taps_number(const Phase* phases, int count) {
+  uint64_t number = uint64_t(count);
+  for (int f = 0; f < count; f++)
+    for (int t = 0; t < phases[f].tap_count; t++)
+      number = (number ^ uint64_t(phases[f].taps[t].index * count + f)) * 0x9e3779b97f4a7c15u;
+  return int64_t(number);
+}
 TORCH_INLINE int64_t columns_of(const Grid& g) { return g.images * g.d * g.h * g.w; }
 template <class T>
 TORCH_INLINE int64_t panels_of(const Grid& g) {
