@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "forms.h"
 #include "quick.h"
 #include "region.h"
 #include "torch/program/function.h"
@@ -97,6 +98,8 @@ class Code {
   std::string describe() const;  // its regions
   const AtOnce* at_once() const noexcept { return at_once_ ? &*at_once_ : nullptr; }
   const Cell& constant(Operand i) const noexcept { return constants_[size_t(~i)]; }
+  // For the time of a run.
+  ConstantForms::Use forms() const { return {forms_, constants_}; }
 
  private:
   friend class Compiler;
@@ -108,6 +111,7 @@ class Code {
   std::string name_;
   std::vector<Step> steps_;
   std::vector<Cell> constants_;
+  ConstantForms forms_;
   QuickCode quick_code_;
   std::optional<AtOnce> at_once_;
   size_t registers_ = 0, version_ = 0;

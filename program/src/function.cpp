@@ -49,6 +49,7 @@ size_t Function::call_at_once(const Cell* arguments, size_t count, Cell* results
     in[k] = i >= 0 ? &arguments[i] : &held->constant(i);
   }
   is_tuple = whole->is_tuple;
+  const ConstantForms::Use use = held->forms();
   return whole->region->run(in, results) ? whole->count : 0;
 }
 

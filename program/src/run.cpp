@@ -291,6 +291,7 @@ std::vector<Cell> Code::run(std::vector<Cell> arguments, int depth) const {
   std::vector<Cell> registers = std::move(arguments), results;
   registers.resize(registers_);
   const Step* at = steps_.data();
+  const ConstantForms::Use use = forms();
   try {
     execute(registers, at, depth, results);
   } catch (const Error&) {

@@ -1,0 +1,81 @@
+"""Weights of frozen programs are packed once: the numbers stay, and what changes is seen."""
+
+import gc
+
+import pytest
+import torch
+from torch import nn
+
+
+class Layers(nn.Module):
+    """One for each kernel that packs: products, and convolutions of several ways."""
+
+    def __init__(self):
+        super().__init__()
+        self.deep, self.wide = nn.Conv2d(32, 48, 3, padding=1), nn.Conv2d(3, 32, 5, stride=2)
+        self.up, self.point = nn.ConvTranspose2d(48, 32, 4, 2, 1), nn.Conv2d(32, 200, 1)
+        self.walk, self.out = nn.LSTM(200, 64, batch_first=True), nn.Linear(64, 300)
+
+    def forward(self, x):
+        y = self.point(torch.relu(self.up(torch.relu(self.deep(torch.relu(self.wide(x)))))))
+        return self.out(self.walk(y.flatten(2).transpose(1, 2))[0])
+
+
+def frozen_layers():
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 19, 19)
+    traced = torch.jit.trace(Layers().eval(), (x,))
+    frozen = torch.jit.freeze(traced)
+    gc.collect()
+    return traced, frozen, x
+
+
+@torch.no_grad()
+def test_results_have_the_bits_of_a_program_that_packs_at_each_run():
+    traced, frozen, _ = frozen_layers()  # the weights of a trace are attributes, which may be written to
+    for size in (19, 27, 19):
+        x = torch.randn(2, 3, size, size)
+        expected = traced(x)
+        for _ in range(4):
+            assert torch.equal(frozen(x), expected)
+
+
+@torch.no_grad()
+def test_weights_are_packed_in_the_second_run_and_never_again():
+    _, frozen, x = frozen_layers()
+    held = []
+    for _ in range(5):
+        frozen(x)
+        held.append(torch.memory.stats()["in_use"])
+    assert held[1] - held[0] > 4 * 48 * 32 * 9 and held[2:] == held[1:2] * 3
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_constant_that_is_written_to_counts_as_it_is(packed):
+    frozen = torch.jit.freeze(torch.jit.trace(nn.Linear(40, 50).eval(), (torch.ones(20, 40),)))
+    gc.collect()
+    x = torch.randn(20, 40)
+    before = [frozen(x) for _ in range(4 if packed else 1)][-1]
+    weight = next(
+        n.output().toIValue()
+        for n in frozen.graph.findAllNodes("prim::Constant")
+        if isinstance(n.output().toIValue(), torch.Tensor) and n.output().toIValue().dim() == 2
+    )
+    weight.mul_(2)
+    after = frozen(x)
+    assert not torch.equal(before, after)
+    bias = frozen(torch.zeros(20, 40))
+    torch.testing.assert_close(after - bias, 2 * (before - bias))
+
+
+@torch.no_grad()
+def test_a_tensor_that_the_program_shares_is_read_at_each_run():
+    weight, x = torch.randn(50, 40), torch.randn(20, 40)
+    traced = torch.jit.trace(lambda x: torch.relu(nn.functional.linear(x, weight)).sigmoid(), (x,))
+    for _ in range(4):
+        traced(x)
+    weight.data.mul_(-1)  # past the version counter
+    assert torch.equal(traced(x), torch.relu(nn.functional.linear(x, weight)).sigmoid())
+    weight.numpy()[:] = 0.25
+    assert torch.equal(traced(x), torch.relu(nn.functional.linear(x, weight)).sigmoid())
