@@ -1,6 +1,7 @@
 """Weights of frozen programs are packed once: the numbers stay, and what changes is seen."""
 
 import gc
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import torch
@@ -48,6 +49,21 @@ def test_weights_are_packed_in_the_second_run_and_never_again():
         frozen(x)
         held.append(torch.memory.stats()["in_use"])
     assert held[1] - held[0] > 4 * 48 * 32 * 9 and held[2:] == held[1:2] * 3
+
+
+def test_threads_that_pack_at_one_time_agree():
+    traced, frozen, _ = frozen_layers()
+    inputs = [torch.randn(2, 3, 19, 19) for _ in range(4)]
+
+    def run(x):
+        with torch.no_grad():
+            return [frozen(x) for _ in range(6)]
+
+    with torch.no_grad():
+        expected = [traced(x) for x in inputs]
+    with ThreadPoolExecutor(4) as pool:
+        for results, y in zip(pool.map(run, inputs), expected, strict=True):
+            assert all(torch.equal(x, y) for x in results)
 
 
 @torch.no_grad()

@@ -12,7 +12,8 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
 
     Calls are put in place of their callees, and what depends only on constants is computed once; a batch norm behind a
     convolution goes into its weights when ``optimize_numerics``. Attributes that methods write, and those of
-    ``preserved_attrs``, stay. RuntimeError when the module is in training mode.
+    ``preserved_attrs``, stay. From its second run on, weights of products and convolutions are also held as kernels pack them, which takes
+    their memory once more. RuntimeError when the module is in training mode.
 
     >>> net = torch.nn.Sequential(torch.nn.Conv2d(1, 2, 3), torch.nn.BatchNorm2d(2)).eval()
     >>> frozen = torch.jit.freeze(torch.jit.trace(net, torch.ones(1, 1, 4, 4)))
