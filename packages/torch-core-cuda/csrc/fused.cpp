@@ -50,8 +50,11 @@ Unscaling unscaling_of(const char* op, const Tensor& like, const std::optional<T
                 " on ", t.device());
   return u;
 }
-// Every list but the first may be empty; the others have as many tensors, and each is like its parameter.
-void check_lists(const char* op, const std::vector<Tensors>& lists) {
+// Lists have as many tensors as the first, and each is like its parameter; those of states that are not used are empty.
+void check_lists(const char* op, const std::vector<Tensors>& given) {
+  std::vector<Tensors> lists;
+  for (size_t k = 0; k < given.size(); ++k)
+    if (k < 2 || !given[k].empty()) lists.push_back(given[k]);
   const Tensors& params = lists[0];
   for (const Tensors& list : lists)
     TORCH_CHECK(list.size() == params.size(), op, ": expected lists of ", params.size(),
@@ -110,6 +113,34 @@ void fused_adam(const Tensors& params, const Tensors& grads, const Tensors& aver
   step_adam(lists, counts, counted, {lr, beta1, beta2, weight_decay, eps, amsgrad, maximize, decoupled},
             unscaling_of(op, params[0], grad_scale, found_inf));
   written(lists, grad_scale.has_value());
+}
+
+// The other algorithms. `numbers` are values, or tensors of the device, of which each parameter has its own.
+void fused_step(const std::string& name, const std::vector<Tensors>& lists,
+                const std::vector<std::vector<double>>& values, const std::vector<Tensors>& on_device,
+                const std::map<std::string, double, std::less<>>& options) {
+  const AlgorithmOfSteps algorithm = algorithm_of_steps(name);
+  const char* const op = algorithm.op;
+  TORCH_CHECK(lists.size() == size_t(2 + algorithm.states), op, ": expected ", 2 + algorithm.states,
+              " lists of tensors, got ", lists.size());
+  if (lists[0].empty()) return;
+  check_lists(op, lists);
+  const size_t count = values.empty() ? on_device.size() : values.size();
+  TORCH_CHECK(count == size_t(algorithm.own), op, ": expected ", algorithm.own, " numbers for each parameter, got ",
+              count);
+  for (size_t k = 0; k < count; ++k) {
+    const size_t length = values.empty() ? on_device[k].size() : values[k].size();
+    TORCH_CHECK(length == lists[0].size(), op, ": expected ", lists[0].size(), " numbers, one for each parameter, got ",
+                length);
+    for (size_t i = 0; values.empty() && i < length; ++i) {
+      const Tensor& t = on_device[k][i];
+      TORCH_CHECK(t.dtype() == DType::Float64 && t.numel() == 1 && t.device() == lists[0][0].device(), op,
+                  ": numbers of parameters must be torch.float64 of one element on ", lists[0][0].device(), ", got ", t,
+                  " on ", t.device());
+    }
+  }
+  algorithm.step(op, lists, {values, on_device, {}}, {options});
+  written(lists, false);
 }
 
 // --- norms ---
@@ -321,6 +352,7 @@ py::tuple gru_cell_backward(const Tensor& grad, const Tensor& acted, const Tenso
 void add_fused(py::module_& m) {
   m.def("fused_sgd", fused_sgd);
   m.def("fused_adam", fused_adam);
+  m.def("fused_step", fused_step);
   m.def("norms", norms);
   // Whether a device has kernels for attention with heads of this width.
   m.def("has_attention", [](int device, DType dtype, int64_t widest) {

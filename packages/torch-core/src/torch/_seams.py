@@ -63,6 +63,7 @@ LATER = {
     "fused_sgd": "_operators.fused:_fused_sgd_",
     "fused_adam": "_operators.fused:_fused_adam_",
     "fused_adamw": "_operators.fused:_fused_adamw_",
+    "step_on_cuda": "_cuda.steps:step",
     # --- times of a device, of the plug-in for CUDA ---
     "start_device_times": "_cuda._native:start_device_times",
     "stop_device_times": "_cuda._native:stop_device_times",

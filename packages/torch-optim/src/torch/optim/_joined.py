@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
-__all__ = ["in_few_launches", "joined_of", "like_parameter", "may_join", "may_join_in"]
+__all__ = ["in_few_launches", "joined_of", "like_parameter", "may_join", "may_join_in", "step_together"]
 
 #: what the kernels compute
 DTYPES = frozenset((torch.float16, torch.bfloat16, torch.float32, torch.float64))
@@ -57,3 +57,45 @@ def like_parameter(p: Tensor, t: Any) -> bool:
 
 def may_join(p: Tensor, g: Tensor) -> bool:
     return p.is_cuda and p.dtype in DTYPES and is_plain(p) and is_plain(g) and like_parameter(p, g)
+
+
+def kernel_of_steps() -> Any:
+    """The plug-in's, of algorithms that have no operator of their own; None where core or plug-in are older than it."""
+    try:
+        return _seams.step_on_cuda
+    except (AttributeError, ImportError):
+        return None
+
+
+def step_together(
+    optimizer: Any, algorithm: str, pairs: list[tuple[Tensor, Tensor]], group: dict[str, Any], states: tuple[str | None, ...],
+    numbers: Any, **options: float,
+) -> None:  # fmt: skip
+    """One step of all pairs of parameter and gradient by the kernel for that file.
+
+    ``states`` are names of what lies as the parameter does, in the kernel's order, None for what these options do without.
+    ``numbers(state, group)`` counts the step and gives what each parameter has of its own, floats or tensors of the device.
+    """
+    kernel, used = kernel_of_steps(), [name for name in states if name]
+    for p, _ in pairs:  # before any step is counted: there may be no memory for all
+        if not optimizer.state.get(p):
+            state = {}
+            optimizer._begin(p, state, group)
+            optimizer.state[p] = state
+    calls = collections.defaultdict(list)
+    for p, g in pairs:
+        state = optimizer.state[p]
+        if kernel is None or not all(like_parameter(p, state[name]) for name in used):
+            optimizer._update(p, -g if group["maximize"] else g, state, group)
+            continue
+        own = numbers(state, group)
+        on_device = any(isinstance(n, torch.Tensor) for n in own)
+        calls[on_device].append((p, g, state, own if on_device else tuple(map(float, own))))
+    for call in calls.values():
+        p, g, kept, own = map(list, zip(*call, strict=True))
+        lists = [p, g, *([state[name] for state in kept] if name else [] for name in states)]
+        shared = {"maximize": group["maximize"], **options}
+        kernel(
+            algorithm, lists, list(map(list, zip(*own, strict=True))),
+            **{name: float(value) for name, value in shared.items()},
+        )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import not_negative
+from ._joined import step_together
 from ._steps import next_step, steps_at
 from .optimizer import Optimizer
 
@@ -59,13 +60,25 @@ class Adadelta(Optimizer):
             },
         )
 
+    def _begin(self, p, state, group):
+        if state:
+            return
+        state["step"] = steps_at(0)
+        state["square_avg"] = torch.zeros_like(p)
+        state["acc_delta"] = torch.zeros_like(p)
+
+    def _numbers(self, state, group):
+        next_step(state)
+        return ()
+
+    def _step_joined(self, pairs, group):
+        options = {name: group[name] for name in ("lr", "rho", "eps", "weight_decay")}
+        step_together(self, "adadelta", pairs, group, ("square_avg", "acc_delta"), self._numbers, **options)
+
     def _update(self, p, g, state, group):
         rho, eps = group["rho"], group["eps"]
-        if not state:
-            state["step"] = steps_at(0)
-            state["square_avg"] = torch.zeros_like(p)
-            state["acc_delta"] = torch.zeros_like(p)
-        next_step(state)
+        self._begin(p, state, group)
+        self._numbers(state, group)
         g2, dx2 = state["square_avg"], state["acc_delta"]  # E[g^2], E[dx^2]
         if group["weight_decay"]:
             g = g.add(p, alpha=group["weight_decay"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import not_negative
-from ._steps import next_step, steps_at
+from ._steps import begun, counted, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -18,10 +18,26 @@ if TYPE_CHECKING:
 __all__ = ["Adafactor"]
 
 
+def _size(t):
+    """The root of the mean square: on a device a tensor, for which nobody waits."""
+    if t.is_cuda:
+        return t.norm().double() / t.numel() ** 0.5
+    return float(t.norm()) / t.numel() ** 0.5
+
+
+def _at_least(least, x):
+    return x.clamp(min=least) if isinstance(x, torch.Tensor) else max(least, x)
+
+
+def _at_most(most, x):
+    return x.clamp(max=most) if isinstance(x, torch.Tensor) else min(most, x)
+
+
 class Adafactor(Optimizer):
     """Algorithms 4 and 5 of the paper: row and column means of ``g^2`` stand for the matrix of second moments.
 
-    ``eps`` is (eps1 for ``g^2``, None for the dtype's; eps2 for the parameters' size); ``d`` clips the update.
+    ``eps`` is (eps1 for ``g^2``, None for the dtype's; eps2 for the parameters' size); ``d`` clips the update. With
+    ``capturable`` the device counts the steps, so that a CUDA graph can replay one.
     """
 
     _takes_complex = False  # a matrix of parts is not the matrix
@@ -38,6 +54,7 @@ class Adafactor(Optimizer):
         *,
         foreach: bool | None = None,
         maximize: bool = False,
+        capturable: bool = False,
     ) -> None:
         not_negative(lr=lr, weight_decay=weight_decay)
         if beta2_decay > 0:
@@ -58,6 +75,7 @@ class Adafactor(Optimizer):
                 "weight_decay": weight_decay,
                 "foreach": foreach,
                 "maximize": maximize,
+                "capturable": capturable,
             },
         )
 
@@ -65,16 +83,18 @@ class Adafactor(Optimizer):
         eps1, eps2 = group["eps"]
         eps1 = torch.finfo(p.dtype).eps if eps1 is None else eps1
         if not state:
-            state["step"] = steps_at(0)
+            state["step"] = begun(steps_at(0), p, group)
             if p.dim() > 1:
                 state["row_var"] = g.new_zeros((*p.shape[:-1], 1))
                 state["col_var"] = g.new_zeros((*p.shape[:-2], 1, p.shape[-1]))
             else:
                 state["variance"] = torch.zeros_like(p)
-        t = next_step(state)
+        t = counted(state)
         one_minus_beta2 = t ** group["beta2_decay"]
-        rho = min(float(group["lr"]), 1 / t**0.5)
-        alpha = max(eps2, float(p.norm()) / p.numel() ** 0.5) * rho
+        if isinstance(one_minus_beta2, torch.Tensor):
+            one_minus_beta2 = one_minus_beta2.to(p.dtype)
+        rho = _at_most(float(group["lr"]), 1 / t**0.5)
+        alpha = _at_least(eps2, _size(p)) * rho
         if group["weight_decay"]:
             p.mul_(1 - float(group["lr"]) * group["weight_decay"])
         if p.dim() > 1:
@@ -84,5 +104,8 @@ class Adafactor(Optimizer):
         else:
             v = state["variance"].lerp_(g * g, one_minus_beta2).clone()
         u = v.clamp_(min=eps1 * eps1).rsqrt_().mul_(g)
-        size = max(1.0, float(u.norm()) / (u.numel() ** 0.5 * group["d"]))
-        p.add_(u, alpha=-alpha / size)
+        scale = -alpha / _at_least(1.0, _size(u) / group["d"])
+        if isinstance(scale, torch.Tensor):
+            p.add_(u.mul_(scale))
+        else:
+            p.add_(u, alpha=scale)

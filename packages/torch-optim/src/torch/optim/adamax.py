@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import betas_in_range, not_negative
+from ._joined import step_together
 from ._steps import add_quotient, begun, counted, steps_at
 from .optimizer import Optimizer
 
@@ -60,16 +61,31 @@ class Adamax(Optimizer):
             },
         )
 
+    def _begin(self, p, state, group):
+        if state:
+            return
+        state["step"] = begun(steps_at(0), p, group)
+        state["exp_avg"] = torch.zeros_like(p)
+        state["exp_inf"] = torch.zeros_like(p)
+
+    def _factor(self, state, group):
+        """Count a step, which is the quotient of both states times this."""
+        return (-float(group["lr"]) / (1 - group["betas"][0] ** counted(state)),)
+
+    def _step_joined(self, pairs, group):
+        beta1, beta2 = group["betas"]
+        step_together(
+            self, "adamax", pairs, group, ("exp_avg", "exp_inf"), self._factor, beta1=beta1, beta2=beta2, eps=group["eps"],
+            weight_decay=group["weight_decay"],
+        )  # fmt: skip
+
     def _update(self, p, g, state, group):
         beta1, beta2 = group["betas"]
-        if not state:
-            state["step"] = begun(steps_at(0), p, group)
-            state["exp_avg"] = torch.zeros_like(p)
-            state["exp_inf"] = torch.zeros_like(p)
-        t = counted(state)
+        self._begin(p, state, group)
+        (factor,) = self._factor(state, group)
         m, u = state["exp_avg"], state["exp_inf"]
         if group["weight_decay"]:
             g = g.add(p, alpha=group["weight_decay"])
         m.lerp_(g, 1 - beta1)
         torch.maximum(u.mul_(beta2), g.abs().add_(group["eps"]), out=u)
-        add_quotient(p, m, u, -float(group["lr"]) / (1 - beta1**t))
+        add_quotient(p, m, u, factor)

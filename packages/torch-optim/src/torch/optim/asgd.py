@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import not_negative
+from ._joined import step_together
 from ._steps import begun, counted, held, hold, number, steps_at
 from .optimizer import Optimizer
 
@@ -60,27 +61,43 @@ class ASGD(Optimizer):
             },
         )
 
-    def _update(self, p, g, state, group):
+    def _begin(self, p, state, group):
+        if state:
+            return
+        state["step"] = begun(steps_at(0), p, group)
+        state["eta"] = begun(number(float(group["lr"])), p, group)
+        state["mu"] = begun(number(1), p, group)
+        state["ax"] = torch.zeros_like(p)
+
+    def _numbers(self, state, group):
+        """Count a step; its eta and mu, in whose place the state holds the next ones."""
         lambd, lr = group["lambd"], float(group["lr"])
-        if not state:
-            state["step"] = begun(steps_at(0), p, group)
-            state["eta"] = begun(number(lr), p, group)
-            state["mu"] = begun(number(1), p, group)
-            state["ax"] = torch.zeros_like(p)
         t = counted(state)
         eta, mu = held(state, "eta", t), held(state, "mu", t)
+        if isinstance(t, torch.Tensor):
+            eta, mu, later = eta.clone(), mu.clone(), (t - group["t0"]).clamp_(min=1)
+        else:
+            later = max(1, t - group["t0"])
+        hold(state, "eta", lr / (1 + lambd * lr * t) ** group["alpha"])
+        hold(state, "mu", 1 / later)
+        return eta, mu
+
+    def _step_joined(self, pairs, group):
+        options = {name: group[name] for name in ("lambd", "weight_decay")}
+        step_together(self, "asgd", pairs, group, ("ax",), self._numbers, **options)
+
+    def _update(self, p, g, state, group):
+        lambd = group["lambd"]
+        self._begin(p, state, group)
+        eta, mu = self._numbers(state, group)
         if group["weight_decay"]:
             g = g.add(p, alpha=group["weight_decay"])
-        if isinstance(t, torch.Tensor):
+        if isinstance(eta, torch.Tensor):
             p.mul_(1 - lambd * eta).sub_(g * eta)
             state["ax"].lerp_(p, mu.to(p.dtype))
-            later = (t - group["t0"]).clamp_(min=1)
         else:
             p.mul_(1 - lambd * eta).add_(g, alpha=-eta)
             if mu == 1:
                 state["ax"].copy_(p)
             else:
                 state["ax"].lerp_(p, mu)
-            later = max(1, t - group["t0"])
-        hold(state, "eta", lr / (1 + lambd * lr * t) ** group["alpha"])
-        hold(state, "mu", 1 / later)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import betas_in_range, not_negative
+from ._joined import step_together
 from ._steps import add_quotient, begun, counted, held, hold, number, steps_at
 from .optimizer import Optimizer
 
@@ -56,27 +57,44 @@ class NAdam(Optimizer):
             },
         )
 
+    def _begin(self, p, state, group):
+        if state:
+            return
+        state["step"] = begun(steps_at(0), p, group)
+        state["mu_product"] = begun(number(1), p, group)
+        state["exp_avg"] = torch.zeros_like(p)
+        state["exp_avg_sq"] = torch.zeros_like(p)
+
+    def _numbers(self, state, group):
+        """Count a step; what corrects the second moment, and the factors of the gradient and of the momentum."""
+        (beta1, beta2), lr, psi = group["betas"], float(group["lr"]), group["momentum_decay"]
+        t = counted(state)
+        mu = beta1 * (1 - 0.5 * 0.96 ** (t * psi))
+        mu_next = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * psi))
+        product = held(state, "mu_product", t) * mu
+        hold(state, "mu_product", product)
+        return 1 - beta2**t, -lr * (1 - mu) / (1 - product), -lr * mu_next / (1 - product * mu_next)
+
+    def _step_joined(self, pairs, group):
+        beta1, beta2 = group["betas"]
+        options = {name: group[name] for name in ("lr", "eps", "weight_decay", "decoupled_weight_decay")}
+        step_together(
+            self, "nadam", pairs, group, ("exp_avg", "exp_avg_sq"), self._numbers, beta1=beta1, beta2=beta2, **options
+        )
+
     def _update(self, p, g, state, group):
         beta1, beta2 = group["betas"]
-        lr, psi, decay = float(group["lr"]), group["momentum_decay"], group["weight_decay"]
-        if not state:
-            state["step"] = begun(steps_at(0), p, group)
-            state["mu_product"] = begun(number(1), p, group)
-            state["exp_avg"] = torch.zeros_like(p)
-            state["exp_avg_sq"] = torch.zeros_like(p)
-        t = counted(state)
+        lr, decay = float(group["lr"]), group["weight_decay"]
+        self._begin(p, state, group)
+        correction, of_gradient, of_momentum = self._numbers(state, group)
         m, v = state["exp_avg"], state["exp_avg_sq"]
         if decay:
             if group["decoupled_weight_decay"]:
                 p.mul_(1 - lr * decay)
             else:
                 g = g.add(p, alpha=decay)
-        mu = beta1 * (1 - 0.5 * 0.96 ** (t * psi))
-        mu_next = beta1 * (1 - 0.5 * 0.96 ** ((t + 1) * psi))
-        product = held(state, "mu_product", t) * mu
-        hold(state, "mu_product", product)
         m.lerp_(g, 1 - beta1)
         v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
-        root = v.div(1 - beta2**t).sqrt_().add_(group["eps"])
-        add_quotient(p, g, root, -lr * (1 - mu) / (1 - product))
-        add_quotient(p, m, root, -lr * mu_next / (1 - product * mu_next))
+        root = v.div(correction).sqrt_().add_(group["eps"])
+        add_quotient(p, g, root, of_gradient)
+        add_quotient(p, m, root, of_momentum)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import betas_in_range, not_negative
+from ._joined import step_together
 from ._steps import begun, counted, steps_at
 from .optimizer import Optimizer
 
@@ -58,14 +59,40 @@ class RAdam(Optimizer):
             },
         )
 
+    def _begin(self, p, state, group):
+        if state:
+            return
+        state["step"] = begun(steps_at(0), p, group)
+        state["exp_avg"] = torch.zeros_like(p)
+        state["exp_avg_sq"] = torch.zeros_like(p)
+
+    def _numbers(self, state, group):
+        """Count a step; its factor, and 1 where the root of the second moment divides, 0 where its variance is unbounded."""
+        beta1, beta2 = group["betas"]
+        t = counted(state)
+        alpha = float(group["lr"]) / (1 - beta1**t)
+        rho_inf = 2 / (1 - beta2) - 1
+        rho = rho_inf - 2 * t * beta2**t / (1 - beta2**t)
+        # the paper says 4; 5 keeps r away from the pole
+        if isinstance(t, torch.Tensor):  # both ways, of which the device chooses
+            r = torch.where(rho > 5, _rectifier(rho, rho_inf) * (1 - beta2**t) ** 0.5, 1.0)
+            return -alpha * r, (rho > 5).double()
+        if rho > 5:
+            return -alpha * _rectifier(rho, rho_inf) * (1 - beta2**t) ** 0.5, 1.0
+        return -alpha, 0.0
+
+    def _step_joined(self, pairs, group):
+        beta1, beta2 = group["betas"]
+        options = {name: group[name] for name in ("lr", "eps", "weight_decay", "decoupled_weight_decay")}
+        step_together(
+            self, "radam", pairs, group, ("exp_avg", "exp_avg_sq"), self._numbers, beta1=beta1, beta2=beta2, **options
+        )
+
     def _update(self, p, g, state, group):
         beta1, beta2 = group["betas"]
         lr, decay = float(group["lr"]), group["weight_decay"]
-        if not state:
-            state["step"] = begun(steps_at(0), p, group)
-            state["exp_avg"] = torch.zeros_like(p)
-            state["exp_avg_sq"] = torch.zeros_like(p)
-        t = counted(state)
+        self._begin(p, state, group)
+        factor, is_rectified = self._numbers(state, group)
         m, v = state["exp_avg"], state["exp_avg_sq"]
         if decay:
             if group["decoupled_weight_decay"]:
@@ -74,17 +101,10 @@ class RAdam(Optimizer):
                 g = g.add(p, alpha=decay)
         m.lerp_(g, 1 - beta1)
         v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
-        alpha = lr / (1 - beta1**t)
-        rho_inf = 2 / (1 - beta2) - 1
-        rho = rho_inf - 2 * t * beta2**t / (1 - beta2**t)
-        # the paper says 4; 5 keeps r away from the pole
-        if isinstance(t, torch.Tensor):  # both ways, of which the device chooses
-            r = _rectifier(rho, rho_inf)
+        if isinstance(factor, torch.Tensor):
             root = v.sqrt().add_(group["eps"])
-            p.sub_(torch.where(rho > 5, m.div(root).mul_(r * (1 - beta2**t) ** 0.5), m).mul_(alpha))
-        elif rho > 5:
-            r = _rectifier(rho, rho_inf)
-            root = v.sqrt().add_(group["eps"])
-            p.addcdiv_(m, root, value=-alpha * r * (1 - beta2**t) ** 0.5)
+            p.add_(torch.where(is_rectified > 0, m.div(root), m).mul_(factor))
+        elif is_rectified:
+            p.addcdiv_(m, v.sqrt().add_(group["eps"]), value=factor)
         else:
-            p.add_(m, alpha=-alpha)
+            p.add_(m, alpha=factor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import not_negative
+from ._joined import step_together
 from ._steps import next_step, steps_at
 from .optimizer import Optimizer
 
@@ -63,16 +64,33 @@ class RMSprop(Optimizer):
             },
         )
 
+    def _begin(self, p, state, group):
+        if state:
+            return
+        state["step"] = steps_at(0)
+        state["square_avg"] = torch.zeros_like(p)
+        if group["momentum"] > 0:
+            state["momentum_buffer"] = torch.zeros_like(p)
+        if group["centered"]:
+            state["grad_avg"] = torch.zeros_like(p)
+
+    def _numbers(self, state, group):
+        next_step(state)
+        return ()
+
+    def _step_joined(self, pairs, group):
+        names = (
+            "square_avg",
+            "grad_avg" if group["centered"] else None,
+            "momentum_buffer" if group["momentum"] > 0 else None,
+        )
+        options = {name: group[name] for name in ("lr", "alpha", "eps", "weight_decay", "momentum", "centered")}
+        step_together(self, "rmsprop", pairs, group, names, self._numbers, **options)
+
     def _update(self, p, g, state, group):
         alpha, lr = group["alpha"], float(group["lr"])
-        if not state:
-            state["step"] = steps_at(0)
-            state["square_avg"] = torch.zeros_like(p)
-            if group["momentum"] > 0:
-                state["momentum_buffer"] = torch.zeros_like(p)
-            if group["centered"]:
-                state["grad_avg"] = torch.zeros_like(p)
-        next_step(state)
+        self._begin(p, state, group)
+        self._numbers(state, group)
         n = state["square_avg"]
         if group["weight_decay"]:
             g = g.add(p, alpha=group["weight_decay"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ._check import not_negative
+from ._joined import step_together
 from ._steps import next_step, steps_at
 from .optimizer import Optimizer
 
@@ -59,13 +60,36 @@ class Rprop(Optimizer):
             },
         )
 
+    def _begin(self, p, state, group):
+        if state:
+            return
+        state["step"] = steps_at(0)
+        state["prev"] = torch.zeros_like(p)
+        state["step_size"] = torch.full_like(p, float(group["lr"]))
+
+    def _numbers(self, state, group):
+        next_step(state)
+        return ()
+
+    def _step_joined(self, pairs, group):
+        (shrink, grow), (least, most) = group["etas"], group["step_sizes"]
+        step_together(
+            self,
+            "rprop",
+            pairs,
+            group,
+            ("prev", "step_size"),
+            self._numbers,
+            shrink=shrink,
+            grow=grow,
+            least=least,
+            most=most,
+        )
+
     def _update(self, p, g, state, group):
         shrink, grow = group["etas"]
-        if not state:
-            state["step"] = steps_at(0)
-            state["prev"] = torch.zeros_like(p)
-            state["step_size"] = torch.full_like(g, float(group["lr"]))
-        next_step(state)
+        self._begin(p, state, group)
+        self._numbers(state, group)
         delta = state["step_size"]
         turn = (g * state["prev"]).sign()
         factor = torch.where(turn > 0, torch.full_like(g, grow), torch.where(turn < 0, shrink, torch.ones_like(g)))
