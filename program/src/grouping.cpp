@@ -125,6 +125,9 @@ bool Grouping::takes(const Item& item, int call) const {
   if (!item.is_group || item.loops + observed_.at(call).calls.size() > kMaxLoops) return false;
   const auto size_of = [&](int c) { return tensor(text_.calls[size_t(c)].results[0]).sizes(); };
   if (size_of(item.calls[0]) != size_of(call) || device_of(item.calls[0]) != device_of(call)) return false;
+  const auto compute_of = [&](int c) { return as_chain_call(observed_.at(c).calls[0]).compute; };
+  if (!is_on_cpu(call) && compute_of(item.calls[0]) != compute_of(call))
+    return false;  // one kernel computes in one type
   std::vector<int> all = item.calls;
   all.push_back(call);
   return operands(all) <= size_t(kMaxOperands);

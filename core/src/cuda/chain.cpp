@@ -3,6 +3,7 @@
 #include "cuda/chain.h"
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "cuda/runtime.h"
@@ -15,13 +16,15 @@ namespace torch::cuda {
 
 namespace {
 
-bool is_stored_by_chains(DType t) {
+bool is_stored_by_chains(DType t, bool is_wide) {
+  if (is_wide) return t == DType::Float64 || t == DType::Bool;
   return t == DType::Float32 || t == DType::Float16 || t == DType::BFloat16 || t == DType::Bool;
 }
 
 bool takes(const ChainCall& c) {
-  return c.compute == DType::Float32 && (c.gives == DType::Float32 || c.gives == DType::Bool) &&
-         c.scalar_bytes <= int(sizeof ChainStep::scalars) && has_chain_formula(c.formula, c.inputs);
+  const bool is_wide = c.compute == DType::Float64;
+  return (is_wide || c.compute == DType::Float32) && (c.gives == c.compute || c.gives == DType::Bool) &&
+         c.scalar_bytes <= int(sizeof ChainStep::scalars) && has_chain_formula(c.formula, c.inputs, is_wide);
 }
 
 class CudaChain final : public Chain {
@@ -36,7 +39,7 @@ class CudaChain final : public Chain {
     for (int k = 0; k < program_.operands; ++k) {
       TensorImpl* const t = operands[k];
       if (k >= p.outputs && t->device.type == DeviceType::CPU) {
-        p.number[p.numbers++] = {number_of(Tensor(Ref<TensorImpl>::share(t))).to<float>(), program_.operand[k].slot};
+        p.number[p.numbers++] = {number_of(Tensor(Ref<TensorImpl>::share(t))).to<double>(), program_.operand[k].slot};
         continue;
       }
       ChainOperand& to = p.operand[k < p.outputs ? k : kept++];
@@ -61,18 +64,19 @@ class Builder {
     using Role = ChainValue::Role;
     if (calls_.size() > size_t(ChainProgram::kSteps) || columns >= int64_t(1) << 31) return false;
     p_.columns = Divider(uint32_t(std::max<int64_t>(columns, 1)));
+    p_.is_wide = calls_[0].compute == DType::Float64;
     slot_.assign(values_.size(), -1);
     last_.assign(values_.size(), -1);
     operand_.assign(values_.size(), -1);
     for (size_t i = 0; i < calls_.size(); ++i) {
-      if (!takes(calls_[i])) return false;
+      if (!takes(calls_[i]) || calls_[i].compute != calls_[0].compute) return false;
       for (int k = 0; k < calls_[i].inputs; ++k) last_[size_t(calls_[i].values[k])] = int(i);
     }
     for (const bool outputs : {true, false})
       for (size_t v = 0; v < values_.size(); ++v) {
         const ChainValue& value = values_[v];
         if (outputs ? !value.is_output : value.role != Role::Input) continue;
-        if (!is_stored_by_chains(value.type) || p_.operands == ChainProgram::kOperandsOfChain) return false;
+        if (!is_stored_by_chains(value.type, p_.is_wide) || p_.operands == ChainProgram::kOperandsOfChain) return false;
         operand_[v] = p_.operands;
         p_.operand[p_.operands++] = {nullptr, value.type, value.along, uint8_t(outputs ? 0 : take(v))};
         p_.outputs += outputs;
@@ -82,7 +86,7 @@ class Builder {
       if (values_[v].role == Role::Number && last_[v] >= 0) {
         if (numbers == ChainProgram::kOperandsOfChain) return false;
         last_[v] = int(calls_.size());  // it is written once, and stays
-        p_.number[numbers++] = {float(values_[v].number), uint8_t(take(v))};
+        p_.number[numbers++] = {values_[v].number, uint8_t(take(v))};
       } else if (values_[v].role == Role::Input) {
         last_[v] = std::max(last_[v], 0);
       }
@@ -129,10 +133,10 @@ class Builder {
     for (size_t v : read) free_.push_back(slot_[v]);  // a step reads all before it writes
     const auto made = size_t(c.made);
     s.to = uint8_t(take(made));
-    s.rounds = uint8_t(values_[made].type == DType::Bool ? DType::Float32 : values_[made].type);
+    s.rounds = uint8_t(values_[made].type == DType::Bool ? c.compute : values_[made].type);
     if (operand_[made] >= 0) s.store = uint8_t(operand_[made]);
     if (last_[made] < 0) free_.push_back(slot_[made]);  // only stored
-    if (c.scalar_bytes) std::copy_n(static_cast<const float*>(c.scalars), size_t(c.scalar_bytes) / 4, s.scalars);
+    if (c.scalar_bytes) std::memcpy(s.scalars, c.scalars, size_t(c.scalar_bytes));
     p_.step[p_.steps++] = s;
   }
 

@@ -1,4 +1,4 @@
-// Chains (chain.h). A thread has four elements of each value at a time. Which formula comes next is the same for all,
+// Chains (chain.h). A thread has sixteen bytes of each value at a time. Which formula comes next is the same for all,
 // so that no lanes part ways; slots of a warp lie beside each other, 16 bytes a lane, which the banks give without
 // conflict.
 //
@@ -18,43 +18,42 @@ namespace torch::cuda {
 
 namespace {
 
-struct alignas(16) Four {
-  float at[4];
-};
-template <class E>
-struct alignas(4 * sizeof(E)) FourOf {
-  E at[4];
-};
-
+// Elements of what is computed in: a packet, and as many of another type.
+template <class T>
+using Several = Packet<T>;
 // Not in chains: those whose registers all others would have to have too.
 template <class F>
-constexpr bool kInChains = (F::kTypes & kFloats) != 0 && F::kArity <= ChainCall::kInputs && !kLoops<F>;
+constexpr bool kFewRegisters = true;
 template <>
-inline constexpr bool kInChains<formula::lgamma> = false;
+inline constexpr bool kFewRegisters<formula::lgamma> = false;
 template <>
-inline constexpr bool kInChains<formula::digamma> = false;
+inline constexpr bool kFewRegisters<formula::digamma> = false;
 template <>
-inline constexpr bool kInChains<formula::i0> = false;
+inline constexpr bool kFewRegisters<formula::i0> = false;
 template <>
-inline constexpr bool kInChains<formula::erfinv> = false;
+inline constexpr bool kFewRegisters<formula::erfinv> = false;
+template <class F, class T>
+constexpr bool kInChains =
+    (F::kTypes & kFloats) != 0 && F::kArity <= ChainCall::kInputs && kFewRegisters<F> && kByPackets<F, T>;
 
-template <class F>
-TORCH_VEC_INLINE Four evaluate_four(const ChainStep& s, const Four* slots) {
-  Four r;
-  const Four x = slots[int(s.from[0]) * kThreads];
-  Four y{}, z{};
+template <class F, class T>
+TORCH_VEC_INLINE Several<T> evaluate_several(const ChainStep& s, const Several<T>* slots) {
+  const T* const scalars = reinterpret_cast<const T*>(s.scalars);
+  Several<T> r;
+  const Several<T> x = slots[int(s.from[0]) * kThreads];
+  Several<T> y{}, z{};
   if constexpr (F::kArity > 1) y = slots[int(s.from[1]) * kThreads];
   if constexpr (F::kArity > 2) z = slots[int(s.from[2]) * kThreads];
   TORCH_UNROLL
-  for (int i = 0; i < 4; ++i)
-    r.at[i] = float(result_of<ResultOf<F, float>, F, float>(s.scalars, nullptr, nullptr, x.at[i], y.at[i], z.at[i]));
+  for (int i = 0; i < Several<T>::kCount; ++i)
+    r.at[i] = T(result_of<ResultOf<F, T>, F, T>(scalars, nullptr, nullptr, x.at[i], y.at[i], z.at[i]));
   return r;
 }
 
 // f(number of the formula, formula) for each
-#define TORCH_CHAIN_CASE(NUMBER, NAME)                                                     \
-  case NUMBER:                                                                             \
-    if constexpr (kInChains<formula::NAME>) return f.template operator()<formula::NAME>(); \
+#define TORCH_CHAIN_CASE(NUMBER, NAME)                                                        \
+  case NUMBER:                                                                                \
+    if constexpr (kInChains<formula::NAME, T>) return f.template operator()<formula::NAME>(); \
     break;
 enum UnaryRow {
 #define TORCH_UNARY(NAME, ATTR, DOC) kUnary_##NAME,
@@ -71,7 +70,7 @@ enum BinaryRow {
 #include "torch/core/ops/binary.def"
 #undef TORCH_BINARY
 };
-template <class Visit>
+template <class T, class Visit>
 TORCH_VEC_INLINE auto visit_formula(int number, const Visit& f) -> decltype(f.template operator()<formula::neg>()) {
   switch (number) {
 #define TORCH_UNARY(NAME, ATTR, DOC) TORCH_CHAIN_CASE(kFirstUnary + kUnary_##NAME, NAME)
@@ -89,12 +88,13 @@ TORCH_VEC_INLINE auto visit_formula(int number, const Visit& f) -> decltype(f.te
   return {};
 }
 
+template <class T>
 struct Evaluate {
   const ChainStep& step;
-  const Four* slots;
+  const Several<T>* slots;
   template <class F>
-  TORCH_VEC_INLINE Four operator()() const {
-    return evaluate_four<F>(step, slots);
+  TORCH_VEC_INLINE Several<T> operator()() const {
+    return evaluate_several<F, T>(step, slots);
   }
 };
 struct Arity {
@@ -109,89 +109,82 @@ TORCH_VEC_INLINE float as_stored(float v, DType type) {
   if (type == DType::BFloat16) return bfloat_to_float(float_to_bfloat(v));
   return v;
 }
-TORCH_VEC_INLINE float load_one(const char* data, DType type, int64_t i) {
-  return type == DType::Bool ? float(reinterpret_cast<const uint8_t*>(data)[i] != 0)
-                             : load_as<float, float>(data + i * (type == DType::Float32 ? 4 : 2), type);
+TORCH_VEC_INLINE double as_stored(double v, DType) { return v; }
+
+template <class T>
+constexpr DType kTypeOf = std::is_same_v<T, float> ? DType::Float32 : DType::Float64;
+template <class T>
+TORCH_VEC_INLINE T load_one(const char* data, DType type, int64_t i) {
+  return type == DType::Bool ? T(reinterpret_cast<const uint8_t*>(data)[i] != 0)
+                             : load_as<T, T>(data + i * (is_half<T>(type) ? 2 : int(sizeof(T))), type);
 }
-TORCH_VEC_INLINE Four load_four(const ChainProgram& p, const ChainOperand& o, uint32_t first, int count) {
-  Four r{};
-  const bool is_whole = count == 4 && o.along == ChainValue::Along::All;
-  if (is_whole && o.type == DType::Float32 && reinterpret_cast<uintptr_t>(o.data) % 16 == 0)
-    return reinterpret_cast<const Four*>(o.data)[first / 4];
-  if (is_whole && (o.type == DType::Float16 || o.type == DType::BFloat16) &&
-      reinterpret_cast<uintptr_t>(o.data) % 8 == 0) {
-    const auto four = reinterpret_cast<const FourOf<uint16_t>*>(o.data)[first / 4];
-    TORCH_UNROLL
-    for (int i = 0; i < 4; ++i) r.at[i] = load_as<float, float>(reinterpret_cast<const char*>(&four.at[i]), o.type);
-    return r;
-  }
+template <class T>
+TORCH_VEC_INLINE Several<T> load(const ChainProgram& p, const ChainOperand& o, uint32_t first, int count) {
+  if (o.along == ChainValue::Along::All && o.type != DType::Bool) return load_several<T>(o.data, o.type, first, count);
+  Several<T> r{};
   TORCH_UNROLL
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < Several<T>::kCount; ++i) {
     if (i >= count) break;
     const uint32_t e = first + uint32_t(i), row = p.columns.divide(e);
     const uint32_t at = o.along == ChainValue::Along::All       ? e
                         : o.along == ChainValue::Along::Rows    ? row
                         : o.along == ChainValue::Along::Columns ? e - row * p.columns.divisor
                                                                 : 0;
-    r.at[i] = load_one(o.data, o.type, at);
+    r.at[i] = load_one<T>(o.data, o.type, at);
   }
   return r;
 }
-TORCH_VEC_INLINE void store_four(const ChainOperand& o, const Four& v, uint32_t first, int count) {
-  if (count == 4 && o.type == DType::Float32 && reinterpret_cast<uintptr_t>(o.data) % 16 == 0) {
-    reinterpret_cast<Four*>(o.data)[first / 4] = v;
-    return;
-  }
-  if (count == 4 && (o.type == DType::Float16 || o.type == DType::BFloat16) &&
-      reinterpret_cast<uintptr_t>(o.data) % 8 == 0) {
-    FourOf<uint16_t> four;
-    TORCH_UNROLL
-    for (int i = 0; i < 4; ++i) store_as<float>(reinterpret_cast<char*>(&four.at[i]), o.type, v.at[i]);
-    reinterpret_cast<FourOf<uint16_t>*>(o.data)[first / 4] = four;
-    return;
-  }
+template <class T>
+TORCH_VEC_INLINE void store(const ChainOperand& o, const Several<T>& v, uint32_t first, int count) {
+  if (o.type != DType::Bool) return store_several(o.data, o.type, v.at, first, count);
   TORCH_UNROLL
-  for (int i = 0; i < 4; ++i) {
-    if (i >= count) break;
-    const int64_t e = int64_t(first) + i;
-    if (o.type == DType::Bool)
-      reinterpret_cast<uint8_t*>(o.data)[e] = v.at[i] != 0;
-    else
-      store_as<float>(o.data + e * (o.type == DType::Float32 ? 4 : 2), o.type, v.at[i]);
-  }
+  for (int i = 0; i < Several<T>::kCount; ++i)
+    if (i < count) reinterpret_cast<uint8_t*>(o.data)[first + uint32_t(i)] = v.at[i] != 0;
 }
 
+template <class T>
 __global__ __launch_bounds__(kThreads) void run_chain(ChainProgram p) {
-  TORCH_DYNAMIC_SHARED(Four, shared);
-  Four* const slots = shared + threadIdx.x;
+  constexpr uint32_t kCount = Several<T>::kCount;
+  TORCH_DYNAMIC_SHARED(Several<T>, shared);
+  Several<T>* const slots = shared + threadIdx.x;
   for (int k = 0; k < p.numbers; ++k) {
-    const float v = p.number[k].value;
-    slots[int(p.number[k].slot) * kThreads] = Four{{v, v, v, v}};
+    Several<T> all;
+    TORCH_UNROLL
+    for (uint32_t i = 0; i < kCount; ++i) all.at[i] = T(p.number[k].value);
+    slots[int(p.number[k].slot) * kThreads] = all;
   }
-  const uint32_t packets = (p.n + 3) / 4, step = gridDim.x * uint32_t(kThreads);
+  const uint32_t packets = (p.n + kCount - 1) / kCount, step = gridDim.x * uint32_t(kThreads);
   for (uint32_t packet = blockIdx.x * uint32_t(kThreads) + threadIdx.x; packet < packets; packet += step) {
-    const uint32_t first = packet * 4;
-    const int count = p.n - first < 4 ? int(p.n - first) : 4;
+    const uint32_t first = packet * kCount;
+    const int count = int(p.n - first < kCount ? p.n - first : kCount);
     for (int k = p.outputs; k < p.operands; ++k)
-      slots[int(p.operand[k].slot) * kThreads] = load_four(p, p.operand[k], first, count);
+      slots[int(p.operand[k].slot) * kThreads] = load<T>(p, p.operand[k], first, count);
     for (int k = 0; k < p.steps; ++k) {
       const ChainStep& s = p.step[k];
-      Four r = visit_formula(s.formula, Evaluate{s, slots});
-      if (s.rounds != uint8_t(DType::Float32)) TORCH_UNROLL
-      for (int i = 0; i < 4; ++i) r.at[i] = as_stored(r.at[i], DType(s.rounds));
+      Several<T> r = visit_formula<T>(s.formula, Evaluate<T>{s, slots});
+      if (s.rounds != uint8_t(kTypeOf<T>)) TORCH_UNROLL
+      for (uint32_t i = 0; i < kCount; ++i) r.at[i] = as_stored(r.at[i], DType(s.rounds));
       slots[int(s.to) * kThreads] = r;
-      if (s.store != ChainProgram::kNowhere) store_four(p.operand[s.store], r, first, count);
+      if (s.store != ChainProgram::kNowhere) store<T>(p.operand[s.store], r, first, count);
     }
   }
 }
 
+template <class T>
+void launch_chain_of(const ChainProgram& p, cudaStream_t stream) {
+  constexpr int kCount = Several<T>::kCount;
+  launch("chain", run_chain<T>, blocks_for((int64_t(p.n) + kCount - 1) / kCount), kThreads,
+         size_t(p.slots) * kThreads * sizeof(Several<T>), stream, p);
+}
+
 }  // namespace
 
-bool has_chain_formula(int formula, int inputs) { return visit_formula(formula, Arity()) == inputs; }
+bool has_chain_formula(int formula, int inputs, bool is_wide) {
+  return (is_wide ? visit_formula<double>(formula, Arity()) : visit_formula<float>(formula, Arity())) == inputs;
+}
 
 void launch_chain(const ChainProgram& p, cudaStream_t stream) {
-  launch("chain", run_chain, blocks_for((int64_t(p.n) + 3) / 4), kThreads, size_t(p.slots) * kThreads * sizeof(Four),
-         stream, p);
+  return p.is_wide ? launch_chain_of<double>(p, stream) : launch_chain_of<float>(p, stream);
 }
 
 }  // namespace torch::cuda

@@ -10,6 +10,14 @@
 #include "cuda/values.h"
 #include "kernels/loop.h"
 
+namespace torch::TORCH_ISA::formula {
+struct exp;
+struct log;
+struct sqrt;
+struct sigmoid;
+struct tanh;
+}  // namespace torch::TORCH_ISA::formula
+
 namespace torch::cuda {
 
 // What a formula gives for elements that are numbers of T already.
@@ -43,12 +51,15 @@ struct alignas(16) Packet {
   static constexpr int kCount = 16 / sizeof(T);
   T at[kCount];
 };
+// Of packet p the first `count` elements, which are all but at the end; the others repeat one, so that a formula is
+// compiled once and sees what is there.
 template <class T>
-TORCH_VEC_INLINE Packet<T> load_packet(const T* from, T number, int64_t p) {
-  if (from) return reinterpret_cast<const Packet<T>*>(from)[p];
+TORCH_VEC_INLINE Packet<T> load_packet(const T* from, T number, int64_t p, int count) {
+  constexpr int kCount = Packet<T>::kCount;
+  if (from && count == kCount) return reinterpret_cast<const Packet<T>*>(from)[p];
   Packet<T> all;
   TORCH_UNROLL
-  for (int i = 0; i < Packet<T>::kCount; ++i) all.at[i] = number;
+  for (int i = 0; i < kCount; ++i) all.at[i] = from ? from[p * kCount + (i < count ? i : 0)] : number;
   return all;
 }
 
@@ -60,24 +71,28 @@ __global__ __launch_bounds__(kThreads) void dense(Out* out, const T* a, const T*
   const T x1 = *reinterpret_cast<const T*>(numbers.of[0]), y1 = *reinterpret_cast<const T*>(numbers.of[1]),
           z1 = *reinterpret_cast<const T*>(numbers.of[2]);
   constexpr int kCount = Packet<T>::kCount;
-  const int64_t step = int64_t(gridDim.x) * kThreads, first = int64_t(blockIdx.x) * kThreads + threadIdx.x;
-  const int64_t packets = n / kCount;
+  const int64_t step = int64_t(gridDim.x) * kThreads, packets = (n + kCount - 1) / kCount;
   struct alignas(sizeof(Out) * kCount) Results {
     Out at[kCount];
   };
-  for (int64_t p = first; p < packets; p += step) {
-    const Packet<T> x = load_packet(a, x1, p);
+  for (int64_t p = int64_t(blockIdx.x) * kThreads + threadIdx.x; p < packets; p += step) {
+    const int64_t rest = n - p * kCount;
+    const int count = rest < kCount ? int(rest) : kCount;
+    const Packet<T> x = load_packet(a, x1, p, count);
     Packet<T> y{}, z{};
-    if constexpr (F::kArity > 1) y = load_packet(b, y1, p);
-    if constexpr (F::kArity > 2) z = load_packet(c, z1, p);
+    if constexpr (F::kArity > 1) y = load_packet(b, y1, p, count);
+    if constexpr (F::kArity > 2) z = load_packet(c, z1, p, count);
     Results r;
     TORCH_UNROLL
     for (int i = 0; i < kCount; ++i) r.at[i] = result_of<Out, F, T>(s, op, fault, x.at[i], y.at[i], z.at[i]);
-    reinterpret_cast<Results*>(out)[p] = r;
+    if (count == kCount) {
+      reinterpret_cast<Results*>(out)[p] = r;
+    } else {
+      TORCH_UNROLL
+      for (int i = 0; i < kCount; ++i)
+        if (i < count) out[p * kCount + i] = r.at[i];
+    }
   }
-  if (const int64_t i = packets * kCount + first; i < n)
-    out[i] = result_of<Out, F, T>(s, op, fault, a ? a[i] : x1, F::kArity > 1 && b ? b[i] : y1,
-                                  F::kArity > 2 && c ? c[i] : z1);
 }
 
 // One element of an operand of T, or, where T is float, of a half type.
@@ -96,6 +111,63 @@ TORCH_VEC_INLINE void store_as(char* p, DType t, T v) {
     if (t == DType::BFloat16) return void(*reinterpret_cast<uint16_t*>(p) = float_to_bfloat(v));
   }
   *reinterpret_cast<T*>(p) = v;
+}
+
+// As many as a packet has, from `first` on, a multiple of that: 8 or 16 bytes at a time where they are all there.
+template <class E>
+struct alignas(4 * sizeof(E)) FourOf {
+  E at[4];
+};
+template <class T>
+TORCH_VEC_INLINE bool is_half(DType t) {
+  return std::is_same_v<T, float> && (t == DType::Float16 || t == DType::BFloat16);
+}
+template <class T>
+TORCH_VEC_INLINE Packet<T> load_several(const char* data, DType type, int64_t first, int count) {
+  constexpr int kCount = Packet<T>::kCount;
+  const int size = is_half<T>(type) ? 2 : int(sizeof(T));
+  const char* const at = data + first * size;
+  if (count == kCount && reinterpret_cast<uintptr_t>(data) % uintptr_t(size * kCount) == 0) {
+    if (!is_half<T>(type)) return *reinterpret_cast<const Packet<T>*>(at);
+    if constexpr (std::is_same_v<T, float>) {
+      const auto four = *reinterpret_cast<const FourOf<uint16_t>*>(at);
+      Packet<T> r;
+      TORCH_UNROLL
+      for (int i = 0; i < kCount; ++i) r.at[i] = load_as<T, T>(reinterpret_cast<const char*>(&four.at[i]), type);
+      return r;
+    }
+  }
+  Packet<T> r;
+  TORCH_UNROLL
+  for (int i = 0; i < kCount; ++i) r.at[i] = load_as<T, T>(at + (i < count ? i : 0) * size, type);
+  return r;
+}
+template <int kCount, class Out>
+TORCH_VEC_INLINE void store_several(char* data, DType type, const Out (&v)[kCount], int64_t first, int count) {
+  struct alignas(sizeof(Out) * kCount) Results {
+    Out at[kCount];
+  };
+  const int size = is_half<Out>(type) ? 2 : int(sizeof(Out));
+  char* const at = data + first * size;
+  if (count == kCount && reinterpret_cast<uintptr_t>(data) % uintptr_t(size * kCount) == 0) {
+    if (!is_half<Out>(type)) {
+      Results r;
+      TORCH_UNROLL
+      for (int i = 0; i < kCount; ++i) r.at[i] = v[i];
+      *reinterpret_cast<Results*>(at) = r;
+      return;
+    }
+    if constexpr (std::is_same_v<Out, float>) {
+      FourOf<uint16_t> four;
+      TORCH_UNROLL
+      for (int i = 0; i < kCount; ++i) store_as<Out>(reinterpret_cast<char*>(&four.at[i]), type, v[i]);
+      *reinterpret_cast<FourOf<uint16_t>*>(at) = four;
+      return;
+    }
+  }
+  TORCH_UNROLL
+  for (int i = 0; i < kCount; ++i)
+    if (i < count) store_as<Out>(at + i * size, type, v[i]);
 }
 
 struct Operands {
@@ -141,10 +213,28 @@ inline constexpr bool kLoops = requires { F::kHeavy; } && !F::kVector;
 template <class F>
 inline constexpr bool kPlainComplex = false;
 
+// Sixteen bytes at a time spare loads; a formula that costs more than them is compiled for one element, but for float,
+// which programs compute in, and for few functions in double.
+template <class F>
+inline constexpr bool kQuick = !requires { F::kHeavy; };
+template <>
+inline constexpr bool kQuick<formula::exp> = true;
+template <>
+inline constexpr bool kQuick<formula::log> = true;
+template <>
+inline constexpr bool kQuick<formula::sqrt> = true;
+template <>
+inline constexpr bool kQuick<formula::sigmoid> = true;
+template <>
+inline constexpr bool kQuick<formula::tanh> = true;
+template <class F, class T>
+inline constexpr bool kByPackets =
+    kIsComplex<T> ? kPlainComplex<F> : !kLoops<F> && (std::is_same_v<T, float> || kQuick<F>);
+
 template <class F, class In, class T>
 void launch_formula(const ElementwiseCall& c) {
   using Out = ResultOf<F, T>;
-  if constexpr (std::is_same_v<In, T> && !kLoops<F> && (!kIsComplex<T> || kPlainComplex<F>))
+  if constexpr (std::is_same_v<In, T> && kByPackets<F, T>)
     if (c.dense) {
       auto in = [&](int k) { return reinterpret_cast<const T*>(c.data[k]); };
       return launch(c.op, dense<F, Out, T>, blocks_for(c.n / Packet<T>::kCount), kThreads, 0, c.stream,
@@ -162,15 +252,11 @@ __global__ __launch_bounds__(kThreads) void listed(CallsOfLaunch c, Numbers numb
                                                    Fault* fault) {
   const T* s = reinterpret_cast<const T*>(scalars.bytes);
   constexpr int kInputs = F::kArity, kCount = Packet<T>::kCount;
-  struct alignas(sizeof(Out) * kCount) Results {
-    Out at[kCount];
-  };
   int which = 0;
   for (int piece = int(blockIdx.x); piece < c.first_piece[c.count]; piece += int(gridDim.x)) {
     while (piece >= c.first_piece[which + 1]) ++which;
     const uint32_t begin = uint32_t(piece - c.first_piece[which]) * kListPiece;
     const uint32_t end = begin + kListPiece < c.n[which] ? begin + kListPiece : c.n[which];
-    char* const out = c.data[0][which];
     const char* in[3] = {};
     T one[3] = {};
     TORCH_UNROLL
@@ -180,25 +266,22 @@ __global__ __launch_bounds__(kThreads) void listed(CallsOfLaunch c, Numbers numb
       one[k] = is_one ? load_as<T, T>(in[k], c.type[k + 1]) : *reinterpret_cast<const T*>(numbers.of[k]);
       if (is_one) in[k] = nullptr;
     }
-    uint32_t rest = begin;
-    if (c.by_packets[which]) {
-      for (uint32_t p = begin / kCount + threadIdx.x; p < end / kCount; p += kThreads) {
-        Packet<T> x[3] = {};
-        TORCH_UNROLL
-        for (int k = 0; k < kInputs; ++k) x[k] = load_packet(reinterpret_cast<const T*>(in[k]), one[k], p);
-        Results r;
-        TORCH_UNROLL
-        for (int i = 0; i < kCount; ++i)
-          r.at[i] = result_of<Out, F, T>(s, op, fault, x[0].at[i], x[1].at[i], x[2].at[i]);
-        reinterpret_cast<Results*>(out)[p] = r;
-      }
-      rest = end / kCount * kCount;
-    }
-    for (uint32_t i = rest + threadIdx.x; i < end; i += kThreads) {
-      T v[3] = {};
+    for (uint32_t first = begin + threadIdx.x * kCount; first < end; first += kThreads * kCount) {
+      const int count = end - first < kCount ? int(end - first) : kCount;
+      Packet<T> x[3] = {};
       TORCH_UNROLL
-      for (int k = 0; k < kInputs; ++k) v[k] = in[k] ? load_as<T, T>(in[k] + i * c.size[k + 1], c.type[k + 1]) : one[k];
-      store_as<Out>(out + i * c.size[0], c.type[0], result_of<Out, F, T>(s, op, fault, v[0], v[1], v[2]));
+      for (int k = 0; k < kInputs; ++k) {
+        if (in[k]) {
+          x[k] = load_several<T>(in[k], c.type[k + 1], first, count);
+        } else {
+          TORCH_UNROLL
+          for (int i = 0; i < kCount; ++i) x[k].at[i] = one[k];
+        }
+      }
+      Out r[kCount];
+      TORCH_UNROLL
+      for (int i = 0; i < kCount; ++i) r[i] = result_of<Out, F, T>(s, op, fault, x[0].at[i], x[1].at[i], x[2].at[i]);
+      store_several(c.data[0][which], c.type[0], r, first, count);
     }
   }
 }
@@ -213,7 +296,7 @@ void launch_list(const ListedFormula& f, const ListedCall* calls, int count, cud
 
 template <class F, class T>
 constexpr ListLaunch list_of() {
-  if constexpr (kLoops<F>)
+  if constexpr (!kByPackets<F, T>)
     return nullptr;
   else
     return &launch_list<F, T>;

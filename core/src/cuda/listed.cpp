@@ -20,22 +20,16 @@ thread_local std::unique_ptr<OpenList> list;
 
 CallsOfLaunch calls_of_launch(const ListedFormula& f, const ListedCall* calls, int count) {
   CallsOfLaunch c{};
-  bool has_halves = false;
   for (int k = 0; k < kOperands; ++k) {
     c.type[k] = f.type[k];
     c.size[k] = uint8_t(item_size(f.type[k]));
-    has_halves = has_halves || f.type[k] == DType::Float16 || f.type[k] == DType::BFloat16;
   }
   for (; c.count < std::min(count, CallsOfLaunch::kMost); ++c.count) {
     const ListedCall& call = calls[c.count];
     c.n[c.count] = call.n;
     c.ones[c.count] = call.ones;
     c.first_piece[c.count + 1] = c.first_piece[c.count] + int((call.n + uint64_t(kListPiece) - 1) / kListPiece);
-    c.by_packets[c.count] = !has_halves;
-    for (int k = 0; k < kOperands; ++k) {
-      c.data[k][c.count] = call.data[k];
-      if (!(call.ones >> k & 1) && reinterpret_cast<uintptr_t>(call.data[k]) % 16) c.by_packets[c.count] = false;
-    }
+    for (int k = 0; k < kOperands; ++k) c.data[k][c.count] = call.data[k];
   }
   return c;
 }

@@ -38,7 +38,6 @@ struct CallsOfLaunch {
   int first_piece[kMost + 1];
   int count;
   uint8_t ones[kMost];
-  bool by_packets[kMost];
   DType type[kOperands];
   uint8_t size[kOperands];
 };

@@ -62,11 +62,42 @@ def test_rows_columns_numbers_and_transposed_tensors_go_into_chains():
     assert torch.equal(found, normal(x, w, b)) and found.stride() == (1, 6) and count == 1
 
 
-def test_what_a_chain_does_not_take_runs_one_by_one():
-    x = numbers(6, 70).double()
-    args = x, x + 1, x - 1
+@pytest.mark.parametrize("n", [1, 2, 3, 127, 70_001])
+def test_chains_compute_in_double(n):
+    args = [numbers(n, seed=i, dtype=torch.float64) for i in range(3)]
     found, count = launches(planned(normal, *args), *args)
-    assert torch.equal(found, normal(*args)) and count == 6
+    assert found.dtype is torch.float64 and torch.equal(found, normal(*args)) and count == 1
+
+    def clamped(x, w, b):
+        y = torch.clamp(x, -0.7, 0.7) / w + b
+        return y * y - 1e-9, y > 1e-9, torch.sqrt(y * y)
+
+    found, count = launches(planned(clamped, *args), *args)
+    assert all(torch.equal(a, b) for a, b in zip(found, clamped(*args), strict=True)) and count <= 2
+    x = numbers(6, 70, dtype=torch.float64)
+    for w, b in [(x[:, :1].contiguous(), x[0].contiguous()), (torch.tensor(0.1, dtype=torch.float64), x)]:
+        found, count = launches(planned(normal, x, w, b), x, w, b)
+        assert torch.equal(found, normal(x, w, b)) and count == 1
+
+
+def test_floats_and_doubles_of_one_program_have_a_chain_each():
+    def f(x, y):
+        a = torch.relu(x * 2.0 + 1.0) - 0.5
+        b = torch.relu(y * 2.0 + 1.0) - 0.5
+        return a, b
+
+    args = numbers(40), numbers(40, dtype=torch.float64)
+    found, count = launches(planned(f, *args), *args)
+    assert all(torch.equal(a, b) for a, b in zip(found, f(*args), strict=True)) and count == 2
+
+
+def test_what_a_chain_does_not_take_runs_one_by_one():
+    def f(x):
+        return torch.erfinv(x * 0.1) + torch.sin(x)
+
+    x = numbers(40, dtype=torch.float64)
+    found, count = launches(planned(f, x), x)
+    assert torch.equal(found, f(x)) and count == launches(f, x)[1]
     args = numbers(6, 70), numbers(6, 70), numbers(70, 6).t()  # another order of elements
     found, count = launches(planned(normal, *args), *args)
     assert torch.equal(found, normal(*args)) and count == 6
