@@ -46,6 +46,12 @@ struct Functions {
                     const void* w, int compute, size_t* device, size_t* host);
   int (*syevd)(Handle, void*, int job, int triangle, int64_t n, int type, void* a, int64_t lda, int type_w, void* w,
                int compute, void* device, size_t, void* host, size_t, int* info);
+  int (*geev_size)(Handle, void*, int job_left, int job_right, int64_t n, int type, const void* a, int64_t lda,
+                   int type_w, const void* w, int type_l, const void* left, int64_t ldl, int type_r, const void* right,
+                   int64_t ldr, int compute, size_t* device, size_t* host);
+  int (*geev)(Handle, void*, int job_left, int job_right, int64_t n, int type, void* a, int64_t lda, int type_w,
+              void* w, int type_l, void* left, int64_t ldl, int type_r, void* right, int64_t ldr, int compute,
+              void* device, size_t, void* host, size_t, int* info);
   int (*gesvd_size)(Handle, void*, signed char job_u, signed char job_v, int64_t m, int64_t n, int type, const void* a,
                     int64_t lda, int type_s, const void* s, int type_u, const void* u, int64_t ldu, int type_v,
                     const void* v, int64_t ldv, int compute, size_t* device, size_t* host);
@@ -69,6 +75,7 @@ struct Functions {
     find(getrs, "cusolverDnXgetrs");
     find(geqrf_size, "cusolverDnXgeqrf_bufferSize"), find(geqrf, "cusolverDnXgeqrf");
     find(syevd_size, "cusolverDnXsyevd_bufferSize"), find(syevd, "cusolverDnXsyevd");
+    find(geev_size, "cusolverDnXgeev_bufferSize"), find(geev, "cusolverDnXgeev");
     find(gesvd_size, "cusolverDnXgesvd_bufferSize"), find(gesvd, "cusolverDnXgesvd");
     find(orgqr_size[0], "cusolverDnSorgqr_bufferSize"), find(orgqr[0], "cusolverDnSorgqr");
     find(orgqr_size[1], "cusolverDnDorgqr_bufferSize"), find(orgqr[1], "cusolverDnDorgqr");
@@ -309,6 +316,24 @@ void eigen(const char* op, const Tensor& a, const Tensor& values, bool vectors, 
       });
 }
 
+void general_eigen(const char* op, const Tensor& a, const Tensor& values, const Tensor& vectors, const Tensor& info) {
+  Session s(op, a);
+  const int64_t n = a.size(-1);
+  const bool wanted = vectors.numel() > 0;
+  const int type = type_of(a.dtype()), complex = real_type_of(a.dtype()) == kFloat32 ? kComplex64 : kComplex128;
+  const Matrices x(a, n * n), w(values, n), v(vectors, wanted ? n * n : 0);
+  s.for_each(
+      "cusolverDnXgeev", info.numel(),
+      [&](size_t* device, size_t* host) {
+        return s.f().geev_size(s.handle(), s.parameters(), 0, wanted, n, type, x[0], n, complex, w[0], type, nullptr, n,
+                               type, v[0], n, type, device, host);
+      },
+      [&](int64_t i, void* work, size_t bytes, void* host, size_t host_bytes) {
+        return s.f().geev(s.handle(), s.parameters(), 0, wanted, n, type, x[i], n, complex, w[i], type, nullptr, n,
+                          type, v[i], n, type, work, bytes, host, host_bytes, info_of(info, i));
+      });
+}
+
 void singular(const char* op, const Tensor& a, int64_t m, int64_t n, const Tensor& u, const Tensor& values,
               const Tensor& vh, const Tensor& info) {
   Session s(op, a);
@@ -330,6 +355,7 @@ void singular(const char* op, const Tensor& a, int64_t m, int64_t n, const Tenso
 
 }  // namespace
 
-const SolverWork solver{takes, cholesky, lu, lu_solve, reflect, multiply_out, multiply_by, eigen, singular};
+const SolverWork solver{takes,        cholesky,    lu,    lu_solve,      reflect,
+                        multiply_out, multiply_by, eigen, general_eigen, singular};
 
 }  // namespace torch::cuda

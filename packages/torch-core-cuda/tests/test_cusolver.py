@@ -106,6 +106,29 @@ int cusolverDnXsyevd(void* h, void* p, int job, int uplo, int64_t n64, int type,
   else call("", "heev", type, &j, &u, &n, a, &n, w, work.data(), &size, reals.data(), info);
   return 0;
 }
+int cusolverDnXgeev_bufferSize(void*, void*, int, int, int64_t, int, const void*, int64_t, int, const void*, int, const void*,
+                               int64_t, int, const void*, int64_t, int, size_t* d, size_t* h) {
+  return told(d, h);
+}
+int cusolverDnXgeev(void* h, void* p, int job_l, int job_r, int64_t n64, int type, void* a, int64_t lda, int type_w, void* w,
+                    int type_l, void* left, int64_t ldl, int type_r, void* right, int64_t ldr, int compute, void* d,
+                    size_t db, void* hw, size_t hb, int* info) {
+  const bool fits = p == &two && compute == type && type_w == 4 + letter(type) % 2 && type_l == type && type_r == type;
+  if (int code = begin(h, fits && lda == n64 && ldl == n64 && ldr == n64 && job_l == 0 && !left && work_is(d, db, hw, hb)))
+    return code;
+  int n = int(n64), size = 64 * n;
+  auto work = space(type, size), reals = space(1, 2 * n), re = space(type, n), im = space(type, n);
+  char l = 'N', r = job_r ? 'V' : 'N';
+  if (type >= 2) {
+    call("", "geev", type, &l, &r, &n, a, &n, w, left, &n, right, &n, work.data(), &size, reals.data(), info);
+    return 0;
+  }
+  call("geev", "", type, &l, &r, &n, a, &n, re.data(), im.data(), left, &n, right, &n, work.data(), &size, info);
+  for (size_t i = 0; i < size_t(n); ++i)
+    for (int part = 0; part < 2; ++part)
+      std::memcpy((char*)w + (2 * i + part) * width(type), (part ? im : re).data() + i * width(type), width(type));
+  return 0;
+}
 int cusolverDnXgesvd_bufferSize(void*, void*, signed char, signed char, int64_t, int64_t, int, const void*, int64_t, int,
                                 const void*, int, const void*, int64_t, int, const void*, int64_t, int, size_t* d, size_t* h) {
   return told(d, h);
@@ -220,6 +243,7 @@ COMPUTED = {
     "the shortest solution": (lambda a, b, s, w: torch.linalg.lstsq(w, b[..., :2, :], driver="gels"), 2),
     "eigh": (lambda a, b, s, w: (lambda r: (r[0], signed(r[1])))(torch.linalg.eigh(s)), 1),
     "eigvalsh": (lambda a, b, s, w: torch.linalg.eigvalsh(s, UPLO="U"), 1),
+    "eigvals": (lambda a, b, s, w: torch.linalg.eigvals(a), 1),
     "svdvals": (lambda a, b, s, w: torch.linalg.svdvals(w), 1),
     "pinv": (lambda a, b, s, w: torch.linalg.pinv(w), 1),
 }
@@ -253,6 +277,24 @@ def test_singular_vectors_give_the_matrix_back(library, dtype, shape, full):
     assert torch.allclose(((u[..., :k] * s[..., None, :]) @ vh[..., :k, :]).cpu(), a, atol=1e-5)
     for q in (u.mH @ u, vh @ vh.mH):
         assert torch.allclose(q.cpu(), torch.eye(q.shape[-1], dtype=dtype), atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_vectors_of_any_matrix_are_scaled_by_its_values(library, dtype):
+    turn = torch.tensor([[1.0, 2, 0, 0], [-2, 1, 0, 0], [0, 0, 3, 1], [0, 1, 0, -1]]).to(
+        dtype
+    )  # a pair of complex values
+    a, before = torch.stack([turn, matrices(4, 4, dtype=dtype), turn.mT]), library.counts(0)
+    values, vectors = torch.linalg.eig(a.cuda())
+    assert library.counts(0) == before + 3 and values.is_cuda and vectors.is_cuda
+    near = 1e-4 if dtype in (torch.float32, torch.complex64) else 1e-10
+    expected = torch.linalg.eig(a)
+    assert values.dtype == vectors.dtype == expected[0].dtype
+    assert torch.allclose(values.cpu(), expected[0], atol=near) and torch.allclose(
+        vectors.cpu(), expected[1], atol=near
+    )
+    scaled = vectors.cpu() * values.cpu()[..., None, :]
+    assert torch.allclose(a.to(scaled.dtype) @ vectors.cpu(), scaled, atol=near)
 
 
 def test_gradients_are_those_of_the_cpu(library):

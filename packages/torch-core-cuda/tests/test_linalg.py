@@ -81,3 +81,16 @@ def test_the_driver_of_least_squares_is_that_of_pytorch_there():
 def test_half_types_are_refused_as_on_the_cpu():
     with pytest.raises(RuntimeError, match="Low precision dtypes not supported"):
         torch.linalg.inv(torch.eye(2, device="cuda", dtype=torch.float16))
+
+
+@pytest.mark.parametrize("shape", [(), (5,), (0,)])
+@pytest.mark.parametrize(
+    "name", ["svdvals", "svd", "eigh", "eigvalsh", "eig", "eigvals", "cholesky", "qr", "inv", "det", "lu", "pinv"]
+)
+def test_what_is_no_matrix_is_refused_as_on_the_cpu(name, shape):
+    said = []
+    for device in ("cpu", "cuda"):
+        with pytest.raises(RuntimeError) as raised:
+            getattr(torch.linalg, name)(torch.ones(shape, device=device))
+        said.append(str(raised.value))
+    assert said[0] == said[1]

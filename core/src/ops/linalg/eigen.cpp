@@ -4,6 +4,8 @@
 #include "ops/linalg/matrix.h"
 #include "ops/linalg/through_cpu.h"
 #include "torch/core/ops/binary.h"
+#include "torch/core/ops/create.h"
+#include "torch/core/ops/join.h"
 #include "torch/core/ops/linalg.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
@@ -96,6 +98,15 @@ void join_pairs(int64_t n, const R* imaginary, const R* columns, std::complex<R>
   }
 }
 
+// The same on a device.
+Tensor joined_pairs(const Tensor& values, const Tensor& columns) {
+  const Tensor of_pair = unsqueeze(imag(values), -2);
+  const Tensor is_first = gt(of_pair, number(0)), is_second = lt(of_pair, number(0));
+  const Tensor re = where(is_second, roll(columns, {1}, {-1}), columns);
+  const Tensor im = where(is_first, roll(columns, {-1}, {-1}), where(is_second, -columns, zeros_like(columns)));
+  return torch::complex(re, im);
+}
+
 template <class T>
 void general(const char* op, bool vectors, int n, T* a, void* values, void* out, int* info) {
   using R = lapack::real_t<T>;
@@ -127,6 +138,15 @@ std::pair<Tensor, Tensor> eigen(const char* op, const Tensor& a, bool vectors) {
   const int n = int(a.size(-1));
   const DType complex = complex_of(a.dtype());
   Tensor values = empty_tensor(joined(batch_sizes(a), {n}), complex, a.device());
+  if (const SolverWork* const solver = solver_of(a)) {
+    check_finite(op, a);
+    const Tensor x = column_copy(a), info = empty_tensor(batch_sizes(a), DType::Int32, a.device());
+    const Tensor columns = vectors ? empty_columns(batch_sizes(a), n, n, a.dtype(), a.device()) : nothing(a);
+    solver->general_eigen(op, x, values, columns, info);
+    check_info(op, info, not_converged);
+    if (!vectors) return {values, Tensor()};
+    return {values, is_complex(a.dtype()) ? columns : joined_pairs(values, columns)};
+  }
   Tensor v = vectors ? empty_columns(batch_sizes(a), n, n, complex, a.device()) : Tensor();
   if (values.numel() == 0 || !host_work(values)) return {values, v};
   TORCH_CHECK(all(isfinite(a)).data<bool>()[0], op, ": input tensor should not contain infs or NaNs.");
@@ -167,8 +187,8 @@ void register_eigen() {
   set_composite<op::linalg_eigh>(eigh);
   set_composite<op::linalg_eigvalsh>(eigvalsh);
   set_composite<op::symeig>(symeig);
-  set_lapack<op::linalg_eig, eig>();
-  set_lapack<op::_linalg_eigvals, eigvals_alone>();
+  set_lapack<op::linalg_eig, eig, kSolved>();
+  set_lapack<op::_linalg_eigvals, eigvals_alone, kSolved>();
   set_composite<op::linalg_eigvals>(eigvals);
   set_composite<op::eig>(eig_old);
 }

@@ -28,7 +28,8 @@ std::tuple<T...> moved(const std::tuple<T...>& all, Device device) {
 
 // What computes for the matrices of `a` in place of LAPACK; null: nothing does.
 inline const SolverWork* solver_of(const Tensor& a) {
-  if (TORCH_LIKELY(a.device().type == DeviceType::CPU) || a.is_meta() || a.numel() == 0) return nullptr;
+  if (TORCH_LIKELY(a.device().type == DeviceType::CPU) || a.is_meta()) return nullptr;
+  if (a.dim() < 2 || a.numel() == 0) return nullptr;  // asked before the operator has looked at its arguments
   const SolverWork* const solver = work<SolverWork>.find(a.device());
   return solver && solver->takes(a) ? solver : nullptr;
 }

@@ -29,6 +29,10 @@ struct SolverWork {
   void (*multiply_by)(const char* op, const Tensor& a, const Tensor& tau, const Tensor& c, bool left, bool adjoint);
   // Of Hermitian matrices; vectors, where they are wanted, over A.
   void (*eigen)(const char* op, const Tensor& a, const Tensor& values, bool vectors, bool lower, const Tensor& info);
+  // Of any; values are complex, and vectors, empty where none are wanted, are as LAPACK's geev has them: of a real
+  // matrix the real and imaginary parts of a pair are two columns. A is lost.
+  void (*general_eigen)(const char* op, const Tensor& a, const Tensor& values, const Tensor& vectors,
+                        const Tensor& info);
   // A = U diag(S) V^H of matrices that are not wider than high; u and vh are empty where no vectors are wanted. A is
   // lost.
   void (*singular)(const char* op, const Tensor& a, int64_t m, int64_t n, const Tensor& u, const Tensor& s,
