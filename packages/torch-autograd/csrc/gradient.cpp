@@ -40,7 +40,10 @@ void fit(Tensor& g, const Node& from, uint32_t input, const Shape& shape) {
     if (is_complex(g.dtype()) && !is_complex(shape.dtype)) g = torch::real(g);
     if (g.dtype() != shape.dtype) g = torch::_to_copy(g, shape.dtype);
   }
-  if (TORCH_UNLIKELY(g.device().type != shape.device.type)) bad_gradient(from, input, shape, g);
+  if (TORCH_UNLIKELY(g.device() != shape.device)) {
+    if (g.dim() != 0 || g.is_meta()) bad_gradient(from, input, shape, g);
+    g = torch::_to_copy(g, std::nullopt, shape.device);  // a number, as in an operator
+  }
 }
 
 Tensor zeros_of(const Shape& s) { return torch::zeros(s.sizes(), s.dtype, s.device); }

@@ -183,3 +183,31 @@ except ValueError:
         "0 [6.0, 6.0]",
         "0",
     ]
+
+
+def test_a_gradient_on_another_device_is_refused_and_a_number_is_moved():
+    said = run(
+        """
+        import torch
+
+        class Elsewhere(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, g):
+                return g.to("cuda:1")
+
+        x, y = torch.ones(2, device="cuda:0", requires_grad=True), torch.tensor(1.0, device="cuda:0", requires_grad=True)
+        try:
+            Elsewhere.apply(x).sum().backward()
+        except RuntimeError as error:
+            print(error)
+        Elsewhere.apply(y).backward()
+        print(x.grad, y.grad.device)
+        """,
+        "devices=2",
+    ).splitlines()
+    assert "Elsewhere" in said[0] and "on cuda:1 but expected" in said[0] and "on cuda:0" in said[0]
+    assert said[1] == "None cuda:0"
