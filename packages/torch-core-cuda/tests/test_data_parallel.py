@@ -123,3 +123,33 @@ def test_statistics_of_batches_move_on_the_first_device():
         """
     )
     assert lines == ["True 1"]
+
+
+def test_an_error_says_in_which_replica_it_was_raised():
+    lines = said(
+        """
+        class Fails(nn.Module):
+            def __init__(self, error):
+                super().__init__()
+                self.error = error
+
+            def forward(self, x):
+                if x.get_device() == 1:
+                    raise self.error
+                return x
+
+        class Particular(Exception):
+            def __init__(self, *, code):
+                super().__init__(f"code {code}")
+
+        for error in (ValueError("too small"), Particular(code=3)):
+            try:
+                nn.DataParallel(Fails(error))(torch.ones(2, 2).cuda())
+            except Exception as raised:
+                print(type(raised).__name__, raised, raised.__cause__ is error)
+        """
+    )
+    assert lines == [
+        "ValueError Caught ValueError in replica 1 on device 1: too small True",
+        "Particular code 3 False",
+    ]

@@ -35,6 +35,12 @@ def test_questions():
         cuda.set_device(1)
     with pytest.raises(ValueError, match="expected a CUDA device, got cpu"):
         cuda.get_device_name("cpu")
+    for pair, said in (
+        ((0, -2), "invalid peer device id -2"),
+        ((3, 0), "invalid device id 3; there are cuda:0 to cuda:0"),
+    ):
+        with pytest.raises(AssertionError, match=said):
+            cuda.can_device_access_peer(*pair)
 
 
 def test_several_devices():

@@ -176,9 +176,16 @@ def get_gencode_flags() -> str:
 
 
 def can_device_access_peer(device, peer_device) -> bool:
-    """Whether one device reads another one's memory by itself."""
-    device, peer = index_of(device, "can_device_access_peer"), index_of(peer_device, "can_device_access_peer")
-    return _native.can_access_peer(device, peer)
+    """Whether one device reads another one's memory by itself. AssertionError for an ordinal that there is not."""
+    pair = []
+    for what, given in (("device", device), ("peer device", peer_device)):
+        index = given if isinstance(given, int) else index_of(given, "can_device_access_peer")
+        if not 0 <= index < device_count():
+            raise AssertionError(
+                f"can_device_access_peer: invalid {what} id {index}; there are cuda:0 to cuda:{device_count() - 1}"
+            )
+        pair.append(index)
+    return _native.can_access_peer(*pair)
 
 
 def current_blas_handle() -> int:

@@ -56,10 +56,23 @@ def parallel_apply(
             thread.start()
         for thread in threads:
             thread.join()
-    for _, error in results:
+    for i, (_, error) in enumerate(results):
         if error is not None:
-            raise error
+            raise _told(error, i, given[i] if given[i] is not None else _first_device(inputs[i]))
     return [output for output, _ in results]
+
+
+def _told(error, replica, device):
+    """The error with whose it is; as it was, where its class wants other arguments than a text."""
+    if device is None:
+        return error
+    index = torch.device("cuda", device).index if isinstance(device, int) else torch.device(device).index
+    try:
+        said = type(error)(f"Caught {type(error).__name__} in replica {replica} on device {index}: {error}")
+    except Exception:
+        return error
+    said.__cause__ = error
+    return said
 
 
 def _surroundings(device, given):
