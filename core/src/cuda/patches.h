@@ -16,7 +16,9 @@ struct Box {
   Divider plane, rows, columns;  // d * h * w, h * w, w
   Box() = default;
   explicit Box(const int64_t (&size)[3])
-      : plane(uint32_t(size[0] * size[1] * size[2])), rows(uint32_t(size[1] * size[2])), columns(uint32_t(size[2])) {}
+      : plane(divider(size[0] * size[1] * size[2])), rows(divider(size[1] * size[2])), columns(divider(size[2])) {}
+  // In a box without places none is looked for; but a transposed convolution of nothing gives its bias.
+  static Divider divider(int64_t n) { return Divider(uint32_t(n > 0 ? n : 1)); }
   // i counts whole boxes, too: images or channels
   TORCH_VEC_INLINE Place place(int64_t i) const {
     Place p;
