@@ -2,6 +2,7 @@
 #include "torch/core/sparse.h"
 
 #include <string>
+#include <vector>
 
 #include "dispatch.h"
 #include "parser.h"
@@ -61,6 +62,31 @@ PyObject* tensor_is_shared(PyObject* self, PyObject*) {
   })
 }
 
+// Without elements, in another sparse layout than `self`'s, with the dims and blocks of its values.
+static Tensor nothing_like(const char* op, const Tensor& self, Layout wanted, DType dtype, Device device) {
+  const bool compressed = is_compressed(self);
+  const Tensor& values = compressed ? compressed_parts(op, self).values : sparse_parts(op, self).values;
+  const bool blocks = compressed && has_blocks(layout_of(self));
+  const int64_t batch =
+      compressed ? compressed_parts(op, self).plain.dim() - 1 : sparse_parts(op, self).indices.size(0) - 2;
+  const int64_t dense = values.dim() - 1 - (compressed ? batch : 0) - (blocks ? 2 : 0);
+  if (wanted == Layout::Sparse) return empty_sparse(self.sizes(), self.dim() - dense, dtype, device);
+  if (dense == 0 && blocks == has_blocks(wanted) && !blocks)
+    return empty_compressed(op, self.sizes(), wanted, dtype, device);
+  TORCH_CHECK(blocks || !has_blocks(wanted), op, ": expected sparse compressed (non-block) tensor layout but got ",
+              layout_name(wanted), "; a block has no size here");
+  TORCH_CHECK(batch >= 0, op, ": a sparse compressed tensor has two or more sparse dims, got ", batch + 2);
+  const int64_t along = batch + (is_by_rows(wanted) ? 0 : 1);
+  std::vector<int64_t> c = self.sizes().slice(0, size_t(batch)).vec(), e = c, v;
+  c.push_back(self.size(along) / (has_blocks(wanted) ? values.size(along + 1) : 1) + 1);
+  e.push_back(0);
+  v = e;
+  if (has_blocks(wanted)) v.insert(v.end(), {values.size(batch + 1), values.size(batch + 2)});
+  for (int64_t i = self.dim() - dense; i < self.dim(); ++i) v.push_back(self.size(i));
+  return make_compressed(
+      {wanted, zeros(c, DType::Int64, device), zeros(e, DType::Int64, device), zeros(v, dtype, device)}, self.sizes());
+}
+
 bool make_in_layout(const Signature& s, const Arguments& a, Result& result) {
   const Schema& schema = s.row->schema;
   const std::string_view op = schema.op_name();
@@ -79,6 +105,10 @@ bool make_in_layout(const Signature& s, const Arguments& a, Result& result) {
     if (schema.params[i].kind == Kind::IntList) size = IntArrayRef(static_cast<const int64_t*>(v.data), size_t(v.size));
     if (schema.params[i].kind == Kind::DType) dtype = DType(v.i);
     if (schema.params[i].kind == Kind::Device) device = Device(DeviceType(v.i), int(v.size));
+  }
+  if (self && wanted != Layout::Strided && is_any_sparse(*self) && size == self->sizes()) {
+    result.tensors[0] = nothing_like(std::string(op).c_str(), *self, wanted, dtype, device);
+    return true;
   }
   result.tensors[0] = wanted == Layout::Sparse ? _sparse_zeros(size, dtype, device)
                       : wanted == Layout::Strided

@@ -387,3 +387,34 @@ def test_diagonals_in_a_layout():
     for layout in (torch.sparse_csr, torch.sparse_csc):
         made = torch.sparse.spdiags(torch.tensor([[1, 2, 3]]), torch.tensor([1]), (3, 3), layout=layout)
         assert made.layout == layout and made.to_dense().tolist() == [[0, 2, 0], [0, 0, 3], [0, 0, 0]]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("wanted", [torch.sparse_coo, *LAYOUTS])
+@pytest.mark.parametrize("shape, dense", [((4, 6), 0), ((4, 6, 2), 1), ((3, 4, 6), 0), ((3, 4, 6, 2), 1)])
+def test_nothing_like_a_tensor_in_another_layout_keeps_dims_and_blocks_of_its_values(layout, wanted, shape, dense):
+    whole = torch.ones(shape)
+    s = compress(whole, layout, dense_dim=dense)
+    if wanted in BLOCKS and layout not in BLOCKS:
+        with pytest.raises(RuntimeError, match="zeros_like: .* a block has no size here"):
+            torch.zeros_like(s, layout=wanted)
+        return
+    made = torch.zeros_like(s, layout=wanted)
+    assert made.layout == wanted and made.shape == s.shape and made._nnz() == 0 and made.dense_dim() == dense
+    assert torch.equal(made.to_dense(), torch.zeros(shape))
+    if wanted == torch.sparse_coo:
+        assert made.sparse_dim() == len(shape) - dense
+    else:  # as of a tensor that was made in this layout
+        as_made = compress(whole, wanted, dense_dim=dense)
+        assert indices(made)[0].shape == indices(as_made)[0].shape
+        at = len(shape) - dense - 1
+        assert made.values().shape[at:] == as_made.values().shape[at:]
+
+
+def test_nothing_like_coordinates_in_a_compressed_layout_keeps_the_dims_of_a_value():
+    s = torch.ones(4, 6, 2).to_sparse(2)
+    made = torch.zeros_like(s, layout=torch.sparse_csc)
+    assert made.shape == s.shape and made.dense_dim() == 1 and made.values().shape == (0, 2)
+    assert made.ccol_indices().shape == (7,)
+    with pytest.raises(RuntimeError, match="zeros_like: .* two or more sparse dims, got 1"):
+        torch.zeros_like(torch.ones(4, 6).to_sparse(1), layout=torch.sparse_csr)
