@@ -10,6 +10,7 @@
 
 #include "blas/openblas.h"
 #include "cpu/gemm_kernels.h"
+#include "os/os.h"
 #include "torch/core/allocator.h"
 #include "torch/core/error.h"
 #include "torch/core/pool.h"
@@ -177,11 +178,18 @@ class Paired {
 };
 
 // c = alpha * a @ b in float. Products of bfloat16 are exact there; 200 x 1000 x 1000 takes 2.0 ms instead of 4.1 where
-// they are added in pairs (one thread of an AMD EPYC, Zen 4).
+// they are added in pairs (one thread of an AMD EPYC, Zen 4), and in tiles less (cpu/gemm_tiles.cpp).
 template <class T>
 void run_in_float(const Product<T>& p, float* c) {
   if constexpr (std::is_same_v<T, BFloat16>) {
-    if (gemm_kernels().pairs && cpu_features().avx512_bf16 && blas_provider() != BlasProvider::OpenBlas) {
+    const bool own = blas_provider() != BlasProvider::OpenBlas;
+    const bool fills_tiles = p.m >= 16 && p.n >= 16 && p.k >= 32;
+    if (own && fills_tiles && gemm_kernels().tiles && cpu_features().amx_tile && cpu_features().amx_bf16 &&
+        os::grant_tiles()) {
+      t_openblas = false;
+      return gemm_kernels().tiles({p.m, p.n, p.k, p.alpha, p.a, p.b, c});
+    }
+    if (own && gemm_kernels().pairs && cpu_features().avx512_bf16) {
       const Paired a(p.m, p.k, p.a), b(p.n, p.k, p.b.transposed());
       t_openblas = false;
       return gemm_kernels().pairs(

@@ -13,7 +13,6 @@
 #include "cpu/gemm_kernels.h"
 #include "kernels/gemm_pack.h"
 #include "storage/forms.h"
-#include "torch/core/allocator.h"
 #include "torch/core/pool.h"
 
 namespace torch::TORCH_ISA {
@@ -24,22 +23,6 @@ using namespace gemm_parts;
 constexpr double kSerialFlops = 5e5;  // below, a second thread costs more than it brings
 constexpr double kTaskFlops = 2e6;
 constexpr int64_t kMostTasks = 128;
-
-constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-template <class T>
-class Scratch {
- public:
-  explicit Scratch(int64_t count) : bytes_(static_cast<size_t>(count) * sizeof(T)), data_(allocate(bytes_)) {}
-  ~Scratch() { deallocate(data_, bytes_); }
-  Scratch(const Scratch&) = delete;
-  Scratch& operator=(const Scratch&) = delete;
-  T* data() const noexcept { return static_cast<T*>(data_); }
-
- private:
-  size_t bytes_;
-  void* data_;
-};
 
 // A rectangle of C.
 struct Block {

@@ -26,6 +26,14 @@ struct Product {
   }
 };
 
+// c = alpha * a @ b of bfloat16 in float; c is (m, n), row by row.
+struct TileProduct {
+  int64_t m, n, k;
+  float alpha;
+  MatrixView<const BFloat16> a, b;
+  float* c;
+};
+
 struct GemmKernels {
   void (*f32)(const Product<float>&);
   void (*f64)(const Product<double>&);
@@ -38,6 +46,7 @@ struct GemmKernels {
   // Where avx512_bf16 is, else null: a and b are pairs of bfloat16, which follow each other along k, and k counts
   // pairs.
   void (*pairs)(const Product<float>&);
+  void (*tiles)(const TileProduct&);  // where amx_bf16 is and the system grants its registers, else null
   float (*dot_f32)(int64_t n, const float* x, const float* y);  // one block, contiguous
   double (*dot_f64)(int64_t n, const double* x, const double* y);
   void (*half_to_float)(int64_t n, const Half* x, float* y);

@@ -16,8 +16,10 @@ void gemm_f32(const Product<float>&);
 void gemm_f64(const Product<double>&);
 #if defined(__AVX512F__)
 void gemm_pairs(const Product<float>&);
+void gemm_tiles(const TileProduct&);
 #else
 constexpr decltype(GemmKernels::pairs) gemm_pairs = nullptr;
+constexpr decltype(GemmKernels::tiles) gemm_tiles = nullptr;
 #endif
 float dot_f32(int64_t, const float*, const float*);
 double dot_f64(int64_t, const double*, const double*);
@@ -130,6 +132,7 @@ constexpr GemmKernels kTable = {
     product<std::complex<float>>,
     product<std::complex<double>>,
     gemm_pairs,
+    gemm_tiles,
     dot_f32,
     dot_f64,
     half_to_float,

@@ -1,12 +1,30 @@
-// Copies rows of an operand into a panel that the micro-kernel reads in order: out[k][width].
+// Room for packed operands, and copies of rows of an operand into a panel that the micro-kernel reads in order:
+// out[k][width].
 #pragma once
 #include <algorithm>
 #include <cstdint>
 
 #include "blas/blas.h"
 #include "kernels/gemm.h"
+#include "torch/core/allocator.h"
 
 namespace torch::TORCH_ISA::gemm_parts {
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+template <class T>
+class Scratch {
+ public:
+  explicit Scratch(int64_t count) : bytes_(static_cast<size_t>(count) * sizeof(T)), data_(allocate(bytes_)) {}
+  ~Scratch() { deallocate(data_, bytes_); }
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  T* data() const noexcept { return static_cast<T*>(data_); }
+
+ private:
+  size_t bytes_;
+  void* data_;
+};
 
 // N elements of each of N rows, transposed: at each step halves of pairs of rows change places, ever smaller ones.
 template <class T, int N, int Half>

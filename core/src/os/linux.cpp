@@ -31,6 +31,16 @@ void wake(std::atomic<uint32_t>& word, int count) noexcept {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
 }
 
+bool grant_tiles() noexcept {
+#if defined(__x86_64__)
+  constexpr long kAskForState = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM and XFEATURE_XTILEDATA, of Linux 5.16
+  static const bool granted = syscall(SYS_arch_prctl, kAskForState, kTileData) == 0;
+  return granted;
+#else
+  return false;
+#endif
+}
+
 int64_t thread_id() noexcept { return syscall(SYS_gettid); }
 
 bool start_thread(void* (*main)(void*), void* argument, const char* name) noexcept {

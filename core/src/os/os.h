@@ -29,6 +29,7 @@ uint64_t memory_total(bool with_swap);
 int affinity_count();      // that this process may run on
 double processor_quota();  // how many it may use up on the average, 0 if it has no limit
 std::string processor_name();
+bool grant_tiles() noexcept;  // whether this process may use AMX tiles, whose state is saved only for those that ask
 
 // ---- threads
 
