@@ -6,7 +6,7 @@
 //             2 3       rows 16..31     5      rows 16..31
 //
 // Work is cut over C, and k is taken in order: bits do not depend on the number of threads. In GFLOP/s with one thread
-// and two, by pairs (gemm.cpp), here, and PyTorch 2.13 (Intel Sapphire Rapids):
+// and two, by pairs (gemm.cpp), here, and PyTorch 2.13 (Intel Xeon with AMX):
 //   1024 x 1024 x 1024    90 and 180, 755 and 1347, 925 and 928
 //   512 x 512 x 512       89 and 170, 695 and 958, 798 and 724
 //   64 x 1024 x 1024      75 and 139, 275 and 509, 356 and 445

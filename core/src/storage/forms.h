@@ -5,7 +5,7 @@
 //   if (!packed) ...  // nothing is known of them: packed into scratch, as always
 //
 // A form has the very numbers that the kernel would pack, so that results keep their bits. Linear layers of 784-512-512
-// with 64 rows: 0.98 -> 0.78 ms (one thread of an Intel Xeon, "Sapphire Rapids", beside load).
+// with 64 rows: 0.98 -> 0.78 ms (one thread of an Intel Xeon with AMX, beside load).
 #pragma once
 #include <cstdint>
 #include <mutex>
