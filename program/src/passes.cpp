@@ -35,7 +35,7 @@ bool is_plain(const Node* n) {  // gives the same for the same inputs
       n->is("prim::ListUnpack") || n->is("prim::TupleIndex") || n->is("prim::GetAttr") || n->is("prim::DictConstruct"))
     return true;
   const Signature* f = n->signature();
-  return f && !f->is_random;
+  return f && !is_random(*n);
 }
 
 bool equal_attributes(const Node& a, const Node& b) {
@@ -216,7 +216,19 @@ bool has_effects(const Node& n) {
         "prim::unchecked_unwrap_optional", "prim::isinstance", "prim::CreateObject"})
     if (n.is(plain)) return false;
   const Signature* f = n.signature();
-  return !f || f->has_effects || f->is_random;
+  return !f || f->has_effects || is_random(n);
+}
+
+bool is_random(const Node& n) {
+  const Signature* f = n.signature();
+  if (!f || !f->is_random || f->row) return f && f->is_random;
+  for (size_t i = 0; i < f->arguments.size() && i < n.inputs().size(); ++i) {
+    const std::string& name = f->arguments[i].name;
+    if (!is_constant(n.input(i)) || (name != "train" && !name.starts_with("dropout"))) continue;
+    const Cell c = constant_value(n.input(i));
+    if (c.is_number() && c.to_double() == 0) return false;
+  }
+  return true;
 }
 
 bool is_quiet(const Graph& g) {

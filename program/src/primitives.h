@@ -20,6 +20,8 @@ void register_tensors();
 void register_modes();
 void register_composed();
 void register_images();
+void register_recurrent();
+void register_attention();
 
 // The number in a tensor of one element, in the memory of the CPU.
 Scalar item(const Tensor& t);
@@ -71,8 +73,8 @@ Cell apply(Cell* a, R (F::*f)(A...) const) {
 
 // `F` has no state: a lambda without captures.
 template <class F>
-void prim(F, const char* schema, bool has_effects = false) {
-  add_primitive(schema, [](Cell* a) { return detail::apply(a, &F::operator()); }, has_effects);
+void prim(F, const char* schema, bool has_effects = false, bool is_random = false) {
+  add_primitive(schema, [](Cell* a) { return detail::apply(a, &F::operator()); }, has_effects, is_random);
 }
 
 [[noreturn]] inline void raise_error(const char* name, std::string text) {

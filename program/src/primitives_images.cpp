@@ -104,50 +104,108 @@ Tensor col2im(T input, const Ints& size, const Windows& w) {
 // --- resizing ---
 
 // Keys' cubic convolution kernel (1981, equation 15, with a for its -1/2).
-double cubic(double t) {
-  const double a = -0.75;
+double cubic(double t, double a) {
   t = std::fabs(t);
   if (t <= 1) return ((a + 2) * t - (a + 3)) * t * t + 1;
   return t < 2 ? ((t - 5) * t + 8) * t * a - 4 * a : 0.0;
 }
 
+// How images are resized: what one kind of operator gives.
+struct Resizing {
+  const char* mode;
+  int64_t dims;
+  bool align_corners = false, antialias = false;
+  bool is_nearest() const { return std::string_view(mode).starts_with("nearest"); }
+  bool is_exact() const { return std::string_view(mode) == "nearest-exact"; }
+  bool is_cubic() const { return std::string_view(mode) == "bicubic"; }
+};
+
+// The source place of each output, as PyTorch finds it in float.
+Tensor nearest(int64_t size, int64_t out, const Cell& scale, bool is_exact) {
+  const float step = float(scale.is_none() ? double(size) / double(out) : 1 / scale.to_double());
+  Tensor places = empty_tensor({out}, DType::Int64);
+  auto* to = places.data<int64_t>();
+  for (int64_t i = 0; i < out; ++i) {
+    const float place = (float(i) + (is_exact ? 0.5f : 0.0f)) * step;
+    to[i] = std::min(int64_t(std::floor(place)), size - 1);
+  }
+  return places;
+}
+
 // The source places and their weights, both (taps, out), as resample takes them.
 struct Table {
-  Tensor indices, weights;
-};
-Table table(int64_t size, int64_t out, const Cell& scale, bool is_cubic, bool align_corners, bool image) {
-  const double step = align_corners     ? (out > 1 ? double(size - 1) / double(out - 1) : 0.0)
-                      : scale.is_none() ? double(size) / double(out)
-                                        : 1 / scale.to_double();
-  const int64_t taps = is_cubic ? 4 : 2, before = is_cubic ? 1 : 0;
-  Table t{empty_tensor({taps, out}, DType::Int64), empty_tensor({taps, out}, DType::Float64)};
-  auto* indices = t.indices.data<int64_t>();
-  auto* weights = t.weights.data<double>();
-  double largest = 0;
-  for (int64_t i = 0; i < out; ++i) {
-    double centre = align_corners ? double(i) * step : (double(i) + 0.5) * step - 0.5;
-    if (!is_cubic) centre = std::max(centre, 0.0);
-    const double first = std::floor(centre), part = centre - first;
-    for (int64_t k = 0; k < taps; ++k) {
-      const double place = std::min(std::max(first + double(k - before), 0.0), double(size - 1));
-      indices[k * out + i] = int64_t(place);
-      const double weight = is_cubic ? cubic(part - double(k - before)) : k ? part : 1 - part;
-      weights[k * out + i] = weight;
-      largest = std::max(largest, weight);
-    }
+  int64_t taps, out;
+  Tensor indices = empty_tensor({taps, out}, DType::Int64), weights = empty_tensor({taps, out}, DType::Float64);
+  void set(int64_t tap, int64_t at, double place, int64_t size, double weight) {
+    indices.data<int64_t>()[tap * out + at] = int64_t(std::min(std::max(place, 0.0), double(size - 1)));
+    weights.data<double>()[tap * out + at] = weight;
   }
-  if (!image) return t;
-  // The 16-bit fixed-point numbers that Pillow and PyTorch use, so that ties round alike.
-  double unit = 2;
-  while (unit < 1 << 22 && largest * unit * 2 + 0.5 < 1 << 15) unit *= 2;
-  for (int64_t i = 0; i < taps * out; ++i) weights[i] = std::nearbyint(weights[i] * unit) / unit;
+};
+
+Table neighbours(const Resizing& how, int64_t size, int64_t out, double step) {
+  const int64_t taps = how.is_cubic() ? 4 : 2, before = how.is_cubic() ? 1 : 0;
+  Table t{taps, out};
+  for (int64_t i = 0; i < out; ++i) {
+    double centre = how.align_corners ? double(i) * step : (double(i) + 0.5) * step - 0.5;
+    if (!how.is_cubic()) centre = std::max(centre, 0.0);
+    const double first = std::floor(centre), part = centre - first;
+    for (int64_t k = 0; k < taps; ++k)
+      t.set(k, i, first + double(k - before), size,
+            how.is_cubic() ? cubic(part - double(k - before), -0.75)
+            : k            ? part
+                           : 1 - part);
+  }
   return t;
 }
 
-Tensor resize(std::string_view mode, int64_t n, T input, const Cell& size, bool align_corners, const Cell& scales) {
-  TORCH_CHECK_IMPLEMENTED(input.dim() == n + 2, "interpolate: mode '", mode, "' is for ", n + 2, " dims, got ",
+// With antialias the kernel is stretched over the window that shrinks to one output, and its sum made 1.
+Table windows(const Resizing& how, int64_t size, int64_t out, double step) {
+  const double stretch = std::max(step, 1.0), reach = (how.is_cubic() ? 2 : 1) * stretch;
+  Table t{2 * int64_t(std::ceil(reach)) + 1, out};
+  for (int64_t i = 0; i < out; ++i) {
+    const double centre = step * (double(i) + 0.5);
+    const auto low = double(std::max(int64_t(centre - reach + 0.5), int64_t(0)));
+    const auto high = double(std::min(int64_t(centre + reach + 0.5), size));
+    double total = 0;
+    for (int64_t k = 0; k < t.taps; ++k) {
+      const double at = low + double(k), distance = (at - centre + 0.5) / stretch;
+      const double weight = how.is_cubic() ? cubic(distance, -0.5) : std::max(1 - std::fabs(distance), 0.0);
+      t.set(k, i, at, size, at < high ? weight : 0.0);
+      total += at < high ? weight : 0.0;
+    }
+    for (int64_t k = 0; k < t.taps; ++k) t.weights.data<double>()[k * out + i] /= total;
+  }
+  return t;
+}
+
+Table table(const Resizing& how, int64_t size, int64_t out, const Cell& scale, bool image) {
+  const double step = how.align_corners ? (out > 1 ? double(size - 1) / double(out - 1) : 0.0)
+                      : scale.is_none() ? double(size) / double(out)
+                                        : 1 / scale.to_double();
+  const Table t = how.antialias ? windows(how, size, out, step) : neighbours(how, size, out, step);
+  if (!image) return t;
+  // The 16-bit fixed-point numbers that Pillow and PyTorch use, so that ties round alike.
+  double* const weights = t.weights.data<double>();
+  const int64_t count = t.taps * out;
+  const double largest = std::max(*std::max_element(weights, weights + count), 0.0);
+  double unit = 2;
+  while (unit < 1 << 22 && largest * unit * 2 + 0.5 < 1 << 15) unit *= 2;
+  for (int64_t i = 0; i < count; ++i) weights[i] = std::nearbyint(weights[i] * unit) / unit;
+  return t;
+}
+
+// Images whose channels lie last stay so; the choice of nearest places makes rows.
+Tensor in_format(T x, T input) {
+  if (input.dim() == 3 || input.is_contiguous()) return x;
+  const MemoryFormat form = input.dim() == 4 ? MemoryFormat::ChannelsLast : MemoryFormat::ChannelsLast3d;
+  return torch::contiguous(input, form) == input ? torch::contiguous(x, form) : x;
+}
+
+Tensor resize(const Resizing& how, T input, const Cell& size, const Cell& scales) {
+  const int64_t n = how.dims;
+  TORCH_CHECK_IMPLEMENTED(input.dim() == n + 2, "interpolate: mode '", how.mode, "' is for ", n + 2, " dims, got ",
                           input.sizes());
-  if (size.is_none() == scales.is_none()) raise_error("ValueError", "interpolate: give either size or scale_factor");
+  if (size.is_none() && scales.is_none()) raise_error("ValueError", "interpolate: give either size or scale_factor");
   const Cell& given = size.is_none() ? scales : size;
   if (int64_t(given.items().size()) != n)
     raise_error("ValueError", message("interpolate: ", size.is_none() ? "scale_factor" : "size", " must have ", n,
@@ -165,17 +223,30 @@ Tensor resize(std::string_view mode, int64_t n, T input, const Cell& size, bool 
   TORCH_CHECK(positive, "interpolate: input and output sizes must be positive, got ",
               IntArrayRef(input.sizes().begin() + 2, size_t(n)), ", ", IntArrayRef(sizes));
   const DType dtype = input.dtype();
-  const bool image = dtype == DType::UInt8;
-  Tensor x = is_reduced_floating(dtype) ? torch::_to_copy(input, DType::Float32) : input;
+  const bool image = dtype == DType::UInt8 && !how.is_nearest();
+  Tensor x = is_reduced_floating(dtype) && !how.is_nearest() ? torch::_to_copy(input, DType::Float32) : input;
   for (int64_t i = n; i-- > 0;) {
     const Cell scale = scales.is_none() ? Cell() : scales.items()[size_t(i)];
-    const Table t = table(x.size(i + 2), sizes[size_t(i)], scale, mode == "bicubic", align_corners, image);
+    const int64_t have = x.size(i + 2), out = sizes[size_t(i)];
+    const auto here = [&](T t) { return x.device().type == DeviceType::CPU ? t : torch::_to_copy(t, {}, x.device()); };
+    if (how.is_nearest()) {
+      x = torch::index_select(x, i + 2, here(nearest(have, out, scale, how.is_exact())));
+      continue;
+    }
+    const Table t = table(how, have, out, scale, image);
     const bool floating = x.dtype() == DType::Float32 || x.dtype() == DType::Float64;
-    x = torch::resample(floating ? x : torch::_to_copy(x, DType::Float32), i + 2, t.indices, t.weights);
+    x = torch::resample(floating ? x : torch::_to_copy(x, DType::Float32), i + 2, here(t.indices), here(t.weights));
     if (image)  // it stays one after each pass
       x = torch::clamp(torch::floor(torch::add(x, scalar_tensor_of(0.5, DType::Float64, true))), 0, 255);
   }
-  return x.dtype() == dtype ? x : torch::_to_copy(x, dtype);
+  return in_format(x.dtype() == dtype ? x : torch::_to_copy(x, dtype), input);
+}
+
+// The scale of each dim as a list: one by one they are None where sizes alone say it.
+Cell listed(std::initializer_list<Cell> scales) {
+  for (const Cell& each : scales)
+    if (each.is_none()) return {};
+  return Cell::list(scales, float_type());
 }
 
 }  // namespace
@@ -188,16 +259,51 @@ void register_images() {
           const Cell& s) { return col2im(x, size.to_ints(), Windows("fold", k, d, p, s)); },
        "torch::col2im(Tensor input, int[] output_size, int[] kernel_size, int[] dilation, int[] padding, int[] stride)"
        " -> Tensor");
-#define RESIZE(NAME, MODE, N)                                                        \
-  prim([](T x, const Cell& size, bool corners,                                       \
-          const Cell& scales) { return resize(MODE, N, x, size, corners, scales); }, \
-       "torch::upsample_" NAME                                                       \
-       "(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor")
-  RESIZE("linear1d", "linear", 1);
-  RESIZE("bilinear2d", "bilinear", 2);
-  RESIZE("bicubic2d", "bicubic", 2);
-  RESIZE("trilinear3d", "trilinear", 3);
-#undef RESIZE
+// As a list of scales, and one by one; under torch:: in archives of 0.1.0.
+#define SCALES1 "float? scales=None"
+#define SCALES2 "float? scales_h=None, float? scales_w=None"
+#define SCALES3 "float? scales_d=None, float? scales_h=None, float? scales_w=None"
+#define CELLS1 const Cell& a
+#define CELLS2 const Cell &a, const Cell &b
+#define CELLS3 const Cell &a, const Cell &b, const Cell &c
+#define LISTED1 listed({a})
+#define LISTED2 listed({a, b})
+#define LISTED3 listed({a, b, c})
+#define NEAREST(NAME, MODE, N)                                                                       \
+  prim([](T x, const Cell& size, const Cell& scales) { return resize({MODE, N}, x, size, scales); }, \
+       "aten::" NAME ".vec(Tensor input, int[]? output_size, float[]? scale_factors) -> Tensor");    \
+  prim([](T x, const Cell& size, CELLS##N) { return resize({MODE, N}, x, size, LISTED##N); },        \
+       "aten::" NAME "(Tensor self, int[" #N "] output_size, " SCALES##N ") -> Tensor")
+#define CORNERS(NAME, MODE, N, ANTIALIAS)                                                                             \
+  prim([](T x, const Cell& size, bool corners,                                                                        \
+          const Cell& scales) { return resize({MODE, N, corners, ANTIALIAS}, x, size, scales); },                     \
+       "aten::" NAME ".vec(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor"); \
+  prim([](T x, const Cell& size, bool corners,                                                                        \
+          CELLS##N) { return resize({MODE, N, corners, ANTIALIAS}, x, size, LISTED##N); },                            \
+       "aten::" NAME "(Tensor self, int[" #N "] output_size, bool align_corners, " SCALES##N ") -> Tensor")
+#define KEPT(NAME, MODE, N)                                                            \
+  prim([](T x, const Cell& size, bool corners,                                         \
+          const Cell& scales) { return resize({MODE, N, corners}, x, size, scales); }, \
+       "torch::" NAME "(Tensor input, int[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor")
+  NEAREST("upsample_nearest1d", "nearest", 1);
+  NEAREST("upsample_nearest2d", "nearest", 2);
+  NEAREST("upsample_nearest3d", "nearest", 3);
+  NEAREST("_upsample_nearest_exact1d", "nearest-exact", 1);
+  NEAREST("_upsample_nearest_exact2d", "nearest-exact", 2);
+  NEAREST("_upsample_nearest_exact3d", "nearest-exact", 3);
+  CORNERS("upsample_linear1d", "linear", 1, false);
+  CORNERS("upsample_bilinear2d", "bilinear", 2, false);
+  CORNERS("upsample_bicubic2d", "bicubic", 2, false);
+  CORNERS("upsample_trilinear3d", "trilinear", 3, false);
+  CORNERS("_upsample_bilinear2d_aa", "bilinear", 2, true);
+  CORNERS("_upsample_bicubic2d_aa", "bicubic", 2, true);
+  KEPT("upsample_linear1d", "linear", 1);
+  KEPT("upsample_bilinear2d", "bilinear", 2);
+  KEPT("upsample_bicubic2d", "bicubic", 2);
+  KEPT("upsample_trilinear3d", "trilinear", 3);
+#undef KEPT
+#undef CORNERS
+#undef NEAREST
 }
 
 }  // namespace torch::program

@@ -297,6 +297,8 @@ void register_primitives() {
   register_modes();
   register_composed();
   register_images();
+  register_recurrent();
+  register_attention();
 }
 
 }  // namespace torch::program

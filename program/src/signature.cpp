@@ -246,10 +246,11 @@ Signature parse_row_signature(const std::string& text) {
   return f;
 }
 
-void add_primitive(const char* text, Primitive f, bool has_effects) {
+void add_primitive(const char* text, Primitive f, bool has_effects, bool is_random) {
   Signature s = parse_signature(text);
   s.primitive = f;
   s.has_effects |= has_effects;
+  s.is_random = is_random;
   Table& t = rows_only();
   std::lock_guard lock(t.mutex);
   t.add(std::move(s));

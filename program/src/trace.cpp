@@ -485,7 +485,7 @@ bool Tracer::call(const FunctionPtr& f, const std::vector<Cell>& arguments, Cell
   if (!std::all_of(arguments.begin(), arguments.end(), [&](const Cell& c) { return is_known(c); })) return false;
   if (f->graph()->outputs().size() != 1) return false;
   Graph& g = *graph_;
-  if (locator_) locator_->locate(g);
+  locate();
   const bool method = !arguments.empty() && arguments[0].is(Cell::Tag::Object);
   std::vector<Value*> in;
   if (!method) in.push_back(g.insert_constant(function_cell(f), function_type(f->qualified_name())));
@@ -528,8 +528,7 @@ void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result
     Readmit inner(DispatchKey::Trace);
     return row.invoke(arguments, result, keys_below(DispatchKey::Trace));
   }
-  Graph& g = *t->graph_;
-  if (t->locator_) t->locator_->locate(g);
+  t->locate();
   // Before the call: what it changes in place was another value then.
   const bool failed = t->failed_;
   std::vector<Value*> inputs = t->inputs_of(row, arguments);

@@ -1,5 +1,6 @@
 // Nodes and values for Python.
 #include "python.h"
+#include "torch/program/passes.h"
 
 namespace torch::program {
 
@@ -126,7 +127,7 @@ void bind_nodes(py::module_& m) {
             n.set_location({file, line, column, text});
           },
           py::arg("file"), py::arg("line"), py::arg("column") = 0, py::arg("text") = "")
-      .def("isNondeterministic", [](Node& n) { return n.signature() && n.signature()->is_random; })
+      .def("isNondeterministic", [](Node& n) { return is_random(n); })
       .def("hasEffects", [](Node& n) { return n.signature() && n.signature()->has_effects; })
       .def("hasMultipleOutputs", [](Node& n) { return n.outputs().size() > 1; })
       .def("str", [](Node& n) { return print(n); })

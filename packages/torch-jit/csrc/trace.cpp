@@ -156,6 +156,7 @@ void bind_trace(py::module_& m) {
            [](Tracer& t, py::object f) {
              t.set_locator(f.is_none() ? nullptr : std::make_unique<AskingLocator>(std::move(f)));
            })
+      .def("locate", &Tracer::locate)
       .def_property_readonly("has_failed", &Tracer::has_failed)
       .def("set_self", [](Tracer& t, Value* v) { t.set_self(v); })
       .def("note_int", [](Tracer& t, int64_t i, Value* v) { t.note_int(i, v); })

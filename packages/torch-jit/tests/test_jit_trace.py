@@ -456,12 +456,3 @@ def test_resized_images_follow_the_size_of_the_next_one(mode, corners):
         x = torch.randn(2, 3, 5, 7, requires_grad=True)
         torch.testing.assert_close(traced(x), f(x))
         torch.testing.assert_close(*(torch.autograd.grad(g(x).sin().sum(), x)[0] for g in (traced, f)))
-
-
-def test_tables_for_the_size_of_an_image_are_told():
-    def smooth(x):
-        return nn.functional.interpolate(x, scale_factor=0.5, mode="bilinear", antialias=True)
-
-    with pytest.warns(torch.jit.TracerWarning, match="antialias") as told:
-        torch.jit.trace(smooth, torch.ones(1, 1, 4, 4), check_trace=False)
-    assert told[0].filename == __file__

@@ -105,3 +105,56 @@ def test_traces_and_scripts_resize_images_to_sizes_that_change(compiled):
         x = torch.rand(1, 2, *size)
         (found,) = run(proto, x)
         numpy.testing.assert_allclose(found, model(x).detach().numpy(), rtol=1e-5, atol=1e-5)
+
+
+class Outputs(torch.nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x)[0]
+
+
+COMPILED = [torch.jit.trace, lambda module, x: torch.jit.script(module)]
+
+
+@pytest.mark.parametrize("compiled", COMPILED)
+@pytest.mark.parametrize(
+    "layer, kind",
+    [
+        (torch.nn.LSTM(4, 3, 2, batch_first=True, bidirectional=True), "LSTM"), (torch.nn.GRU(4, 3), "GRU"),
+        (torch.nn.RNN(4, 3, nonlinearity="relu", bias=False), "RNN"),
+    ],
+)  # fmt: skip
+def test_recurrent_layers_of_traces_and_scripts_are_nodes_for_any_length(compiled, layer, kind):
+    model, x = Outputs(layer), torch.randn(5, 2, 4)
+    axes = {"x": {0: "first", 1: "second"}}
+    proto = torch.onnx.export(compiled(model, x), (x,), input_names=["x"], dynamic_axes=axes).model_proto
+    kinds = [node.op_type for node in proto.graph.node]
+    assert kinds.count(kind) == layer.num_layers
+    assert "Loop" not in kinds
+    for given in (x, torch.randn(9, 3, 4)):
+        numpy.testing.assert_allclose(run(proto, given)[0], model(given).detach().numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("options", [{"dropout": 0.5}, {"proj_size": 2}])
+def test_recurrent_layers_that_onnx_lacks_are_refused(options):
+    model, x = Outputs(torch.nn.LSTM(4, 3, 2, **options)), torch.randn(5, 2, 4)
+    traced = torch.jit.trace(model, x, check_trace=False)
+    with pytest.raises(SymbolicValueError, match="with a projection|with dropout between them"):
+        torch.onnx.export(traced, (x,), training=torch.onnx.TrainingMode.PRESERVE)
+
+
+@pytest.mark.parametrize("compiled", COMPILED)
+@pytest.mark.parametrize("opset", [18, 23])
+def test_attention_and_sums_of_traces_and_scripts(compiled, opset):
+    class Both(torch.nn.Module):
+        def forward(self, x, mask):
+            y = torch.nn.functional.scaled_dot_product_attention(x, x, x, mask, scale=0.3)
+            return torch.einsum("bhij,bhkj->bhik", y, x)
+
+    args = torch.rand(2, 3, 5, 4), torch.rand(5, 5)
+    script = torch.jit.trace(Both(), args) if compiled is torch.jit.trace else torch.jit.script(Both())
+    proto = torch.onnx.export(script, args, opset_version=opset).model_proto
+    numpy.testing.assert_allclose(run(proto, *args)[0], Both()(*args).numpy(), rtol=1e-5, atol=1e-5)

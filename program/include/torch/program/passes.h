@@ -6,6 +6,8 @@ namespace torch::program {
 
 // Whether a node does more than give its outputs: writes to something, prints, raises, calls what may.
 TORCH_PROGRAM_API bool has_effects(const Node& n);
+// Whether a node draws random numbers; some primitives do only where an argument, like the share of a dropout, says so.
+TORCH_PROGRAM_API bool is_random(const Node& n);
 // Whether running a graph, and what it calls, changes nothing but elements of tensors.
 TORCH_PROGRAM_API bool is_quiet(const Graph& g);
 // Removes nodes whose outputs nobody uses and that have no effects.

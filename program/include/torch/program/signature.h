@@ -49,6 +49,6 @@ TORCH_PROGRAM_API Signature parse_signature(const std::string& text);
 TORCH_PROGRAM_API Signature parse_row_signature(const std::string& text);
 
 // Adds a primitive to the table, for who extends it. The text as above.
-TORCH_PROGRAM_API void add_primitive(const char* text, Primitive f, bool has_effects = false);
+TORCH_PROGRAM_API void add_primitive(const char* text, Primitive f, bool has_effects = false, bool is_random = false);
 
 }  // namespace torch::program

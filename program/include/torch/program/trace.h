@@ -62,6 +62,9 @@ class TORCH_PROGRAM_API Tracer {
     virtual void locate(Graph& g) = 0;
   };
   void set_locator(std::unique_ptr<Locator> l) { locator_ = std::move(l); }
+  void locate() {  // for who makes nodes by hand
+    if (locator_) locator_->locate(*graph_);
+  }
 
   // Asked when values of a tensor become numbers of the host's program; null for not at all.
   using Reads = std::function<void(const torch::Tensor& t, const char* what)>;

@@ -14,6 +14,7 @@ import warnings
 import torch
 
 from . import _ir as ir
+from ._attention import attention_in
 from ._recurrent import standing_in
 from ._resizes import resizing_in
 
@@ -149,15 +150,6 @@ def read_by_operators(tensor, what):
         warn("Converting a tensor to a Python number", frame)
 
 
-def _first_state(layer, hx, x, batch):
-    """The state that a recurrent layer starts with: for as many examples as there are in the next call."""
-    tracer, own = current(), _layers[torch.nn.RNNBase, "_first_state"]
-    if hx is None and x.dim() == 3 and tracer is not None and ir._native._tracing() and tracer.has_value(x):
-        batch = _sizes(x, tracer)[1]
-        return tuple(zeros.expand(-1, batch, -1) for zeros in own(layer, None, x, 1))
-    return own(layer, hx, x, batch)
-
-
 def _standins():
     texts = {
         "__bool__": "Converting a tensor to a Python boolean",
@@ -175,12 +167,17 @@ def _standins():
 
 
 def _layer_standins():
-    base = torch.nn.RNNBase
+    """What stands for functions of Python that are operators of PyTorch's programs, by its place."""
+    base, attention = torch.nn.RNNBase, importlib.import_module("torch.nn.functional.attention")
+    attend = (attention, "_attend")
+    if not hasattr(*attend):  # of torch-nn 0.1.0
+        attend = torch.nn.functional, "scaled_dot_product_attention"
     resizes = importlib.import_module("torch.nn.functional.interpolate")  # a function has this name as well
+    layers = standing_in({name: getattr(base, name) for name in ("forward", "_run", "_first_state")}, current, _sizes)
     return {
-        (base, "_run"): standing_in(base._run, current),
-        (base, "_first_state"): _first_state,
-        (resizes, "_run"): resizing_in(resizes._run, current, _sizes, warn),
+        **{(base, name): standin for name, standin in layers.items()},
+        (resizes, "_run"): resizing_in(resizes._run, current, _sizes),
+        attend: attention_in(getattr(*attend), current),
     }
 
 

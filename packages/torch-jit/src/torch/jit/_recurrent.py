@@ -1,38 +1,17 @@
-"""Recurrent layers in traces: a call of a program with a loop, which takes sequences of any length."""
+"""Recurrent layers in traces: one node each, which takes sequences of any length."""
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
-import torch
 from torch import Tensor
 
-from ._script.recurrent import gru, lstm, rnn_relu, rnn_tanh
+from ._nodes import is_plain, operator, unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 __all__ = ["standing_in"]
-
-_LAYERS = {"GRU": gru, "RNN_RELU": rnn_relu, "RNN_TANH": rnn_tanh}
-
-
-@functools.cache
-def _program(mode: str, biases: bool, layers: int, dropout: float, train: bool, both: bool, projected: bool) -> Any:
-    """The compiled layers of one kind."""
-    if mode == "LSTM":
-
-        def lstm_layers(input: Tensor, h: Tensor, c: Tensor, weights: list[Tensor]):
-            return lstm(input, (h, c), weights, biases, layers, dropout, train, both, False, projected)
-
-        return torch.jit.script(lstm_layers)
-    run = _LAYERS[mode]
-
-    def layers_of(input: Tensor, h: Tensor, weights: list[Tensor]):
-        return run(input, h, weights, biases, layers, dropout, train, both, False)
-
-    return torch.jit.script(layers_of)
 
 
 def _weights(layer: Any) -> list[Tensor]:
@@ -45,21 +24,59 @@ def _weights(layer: Any) -> list[Tensor]:
     return found
 
 
-def standing_in(own: Callable[..., Any], tracer_of: Callable[[], Any]) -> Callable[..., Any]:
-    """What runs the layers while a trace is recorded: ``own`` for packed sequences and in lower precision."""
-    from torch import _seams
+def _fits(tracer: Any, layer: Any, x: Tensor, first: Any) -> bool:
+    tensors = (x, *first, *_weights(layer))
+    return len({t.dtype for t in tensors}) == 1 and is_plain(tracer, *tensors)
 
-    def run(layer: Any, x: Tensor, batch_sizes: Any, first: Any) -> Any:
-        weights = _weights(layer)
-        tracer = tracer_of()
-        whole = batch_sizes is None and not _seams.is_casting() and len({t.dtype for t in (x, *first, *weights)}) == 1
-        if tracer is None or not whole:
-            return own(layer, x, batch_sizes, first)
-        program = _program(
-            layer.mode, bool(layer.bias), layer.num_layers, float(layer.dropout), layer.training,
-            layer.bidirectional, bool(layer.proj_size),
-        )  # fmt: skip
-        output, *state = program(x, *first, weights)
+
+def standing_in(owns: dict[str, Callable[..., Any]], tracer_of: Callable[[], Any], sizes_of: Callable[..., Any]) -> Any:
+    """What stands for ``forward``, ``_run`` and ``_first_state`` of layers while a trace is recorded; their own functions
+    serve packed sequences and lower precision.
+    """
+
+    def layers(layer: Any, x: Tensor, first: Any, batch_first: bool, compute: Callable[[], Any]) -> Any:
+        given = [
+            x, list(first) if layer.mode == "LSTM" else first[0], _weights(layer), bool(layer.bias), layer.num_layers,
+            float(layer.dropout), layer.training, layer.bidirectional, batch_first,
+        ]  # fmt: skip
+        output, *state = operator(tracer_of(), f"aten::{layer.mode.lower()}", given, compute)
         return output, tuple(state)
 
-    return run
+    def run(layer: Any, x: Tensor, batch_sizes: Any, first: Any) -> Any:
+        if batch_sizes is not None or not _fits(tracer_of(), layer, x, first):
+            return owns["_run"](layer, x, batch_sizes, first)
+
+        def compute() -> tuple[Tensor, ...]:
+            output, state = owns["_run"](layer, x, None, first)
+            return output, *state
+
+        return layers(layer, x, first, False, compute)
+
+    def forward(layer: Any, input: Any, hx: Any = None) -> Any:
+        """Of batches whose first dim counts the examples; the node takes them so."""
+        batched = isinstance(input, Tensor) and input.dim() == 3 and layer.batch_first
+        if not batched or not is_plain(tracer_of(), input) or input.shape[1] == 0:
+            return owns["forward"](layer, input, hx)
+        layer._check_input(input)
+        first = first_state(layer, hx, input, input.shape[0], 0)
+        if not _fits(tracer_of(), layer, input, first):
+            return owns["forward"](layer, input, hx)
+
+        def compute() -> tuple[Tensor, ...]:
+            output, state = owns["_run"](layer, input.transpose(0, 1), None, first)
+            return output.transpose(0, 1), *state
+
+        output, state = layers(layer, input, first, True, compute)
+        return output, layer._last_state(state)
+
+    def first_state(layer: Any, hx: Any, x: Tensor, batch: int, dim: int = 1) -> Any:
+        """The state that a layer starts with: for as many examples as there are in the next call."""
+        tracer = tracer_of()
+        if hx is not None or x.dim() != 3 or not is_plain(tracer, x) or not tracer.has_value(x):
+            return owns["_first_state"](layer, hx, x, batch)
+        batch = sizes_of(x, tracer)[dim]
+        with unseen():  # a constant: converters know it, whatever they make of the device of zeros
+            states = owns["_first_state"](layer, None, x, 1)
+        return tuple(zeros.expand(-1, batch, -1) for zeros in states)
+
+    return {"forward": forward, "_run": run, "_first_state": first_state}

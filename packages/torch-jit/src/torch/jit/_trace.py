@@ -16,6 +16,7 @@ from torch._seams import later, need
 
 from . import _ir as ir
 from . import _state
+from ._nodes import name_sums
 from ._reads import TracerWarning, Watching, current, read_by_operators, warn
 from ._structure import add_input, copied, output_value
 
@@ -285,6 +286,7 @@ def record(call, inputs, tree=None, strict=True, names=None, follow=True):
     if tracer.forget_ints():
         warn("Converting a tensor to a Python index", _caller())
     graph.registerOutput(output_value(tracer, out, strict))
+    name_sums(graph)
     ir._native.eliminate_dead_code(graph)
     graph.lint()
     return graph, out

@@ -13,6 +13,7 @@ import sys
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch.export._rows import schemas
 
 from ._program import Block, Program, Step, Value
@@ -43,6 +44,22 @@ _RESIZES = {
     **{f"upsample_nearest{n}d": "nearest" for n in (1, 2, 3)}, **{f"_upsample_nearest_exact{n}d": "nearest-exact" for n in (1, 2, 3)},
     "upsample_linear1d": "linear", "upsample_bilinear2d": "bilinear", "upsample_bicubic2d": "bicubic", "upsample_trilinear3d": "trilinear",
     "_upsample_bilinear2d_aa": "bilinear", "_upsample_bicubic2d_aa": "bicubic",
+}  # fmt: skip
+#: recurrent layers of programs, by the mode of the module
+_LAYERS = {f"aten::{name.lower()}": name for name in ("LSTM", "GRU", "RNN_TANH", "RNN_RELU")}
+
+
+def einsum(equation, operands):
+    """``torch.einsum`` with names for its arguments."""
+    return torch.einsum(equation, *operands)
+
+
+#: operators of programs that are functions of Python, and their parameters
+_FUNCTIONS = {
+    "aten::scaled_dot_product_attention": (F.scaled_dot_product_attention, (
+        "query", "key", "value", "attn_mask", "dropout_p", "is_causal", "scale", "enable_gqa",
+    )),
+    "aten::einsum": (einsum, ("equation", "operands")),
 }  # fmt: skip
 _ARITHMETIC = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "lt": operator.lt, "gt": operator.gt,
@@ -131,7 +148,7 @@ class Walk:
         elif kind == "prim::CallFunction":
             called = inputs[0].concrete
             resizes = sys.modules.get("torch.jit._resizes")  # which traces load
-            plain = resizes.PLAIN.get(called.qualified_name) if resizes else None
+            plain = getattr(resizes, "PLAIN", {}).get(called.qualified_name)  # of torch-jit 0.1.0
             if plain is None:
                 found = self.function(called.graph, inputs[1:], steps)
             elif options := dict(vars(plain)):
@@ -140,14 +157,31 @@ class Walk:
                 found = self._composed(node, plain, inputs[1:], steps)
         elif kind == "prim::PythonOp" and node.hasAttribute("operator") and node.s("operator") in _RESIZES:
             found = [self._resized(node, node.ival("pyobj"), inputs, _options(node.s("operator"), *inputs[1:]), steps)]
+        elif kind.startswith("aten::") and short in _RESIZES:
+            options = _options(short, *inputs[1:])
+            plain = {name: _deep(each) if isinstance(each, Known) else each for name, each in options.items()}
+            found = [self._resized(node, lambda x, *_: F.interpolate(x, **plain), inputs, options, steps)]
+        elif kind in _FUNCTIONS:
+            function, names = _FUNCTIONS[kind]
+            given = dict(zip(names, inputs))
+            called = {name: _deep(each) for name, each in given.items()}
+            found = [self._emit(node, function.__name__, given, function(**called), steps)]
+        elif kind in _LAYERS:
+            found = self._layers(node, _LAYERS[kind], inputs, steps)
         elif kind == "prim::PythonOp" and node.hasAttribute("operator"):
             found = self._composed(node, node.ival("pyobj"), inputs, steps)
+        elif kind == "prim::dtype":
+            found = [Known(scalar_type_to_pytorch_type.index(inputs[0].concrete.dtype))]
+        elif kind == "prim::device":
+            found = [Known(inputs[0].concrete.device)]
         elif kind == "prim::NumToTensor":
             found = [Known(torch.tensor(inputs[0].concrete), inputs[0].value)]
         elif kind in ("prim::ListConstruct", "prim::TupleConstruct"):
             found = [Known(inputs)]
         elif kind in ("prim::ListUnpack", "prim::TupleUnpack"):
             found = inputs[0].concrete
+        elif kind == "prim::TupleIndex":
+            found = [inputs[0].concrete[inputs[1].concrete]]
         elif kind == "prim::If":
             found = self._if(node, inputs[0], env, steps)
         elif kind == "prim::Loop":
@@ -197,6 +231,37 @@ class Walk:
             given["size"] = inputs[-1]
         concrete = function(*map(_deep, inputs))
         return self._emit(node, "interpolate", {"input": inputs[0], **given}, concrete, steps)
+
+    def _layers(self, node, mode, inputs, steps):
+        """Recurrent layers as one step, where a node for each layer can say all."""
+        x, states, params, biases, layers, dropout, train, both, batch_first = inputs
+        states = states.concrete if mode == "LSTM" else [states]
+        weights = params.concrete
+        plain = {"bias": biases.concrete, "layers": layers.concrete, "bidirectional": both.concrete, "mode": mode}
+        if (
+            len(weights) % (4 if plain["bias"] else 2)
+            or len(weights) // plain["layers"] // (2 if both.concrete else 1) == 5
+        ):
+            raise self._refuse(node, "layers with a projection cannot be written")
+        if dropout.concrete and train.concrete:
+            raise self._refuse(node, "layers with dropout between them cannot be written while they train")
+        turned = lambda known: self._emit(
+            node,
+            "transpose",
+            {"self": known, "dim0": Known(0), "dim1": Known(1)},
+            known.concrete.transpose(0, 1),
+            steps,
+        )
+        x = turned(x) if batch_first.concrete else x
+        function = getattr(torch, mode.lower())
+        given = _deep(Known(states)) if mode == "LSTM" else _deep(states[0])
+        found = function(
+            x.concrete, given, _deep(params), biases.concrete, layers.concrete, 0.0, False, both.concrete, False
+        )
+        results = [self._fresh(mode.lower(), each) for each in found]
+        arguments = {"input": x, "states": Known(states), "weights": params, **{k: Known(v) for k, v in plain.items()}}
+        self._append(node, "recurrent", arguments, results, steps)
+        return [turned(results[0]) if batch_first.concrete else results[0], *results[1:]]
 
     def _refuse(self, node, text):
         return SymbolicValueError(f"{node.sourceRange()}: {text}")

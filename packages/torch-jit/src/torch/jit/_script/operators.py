@@ -274,28 +274,6 @@ def im2col(input, kernel_size, dilation, padding, stride):
     return F.unfold(input, kernel_size, dilation, padding, stride)
 
 
-def _resized(name, mode, has_corners, antialias=False):
-    def resize(input, output_size, *rest):
-        corners, scales = (rest[0], rest[1:]) if has_corners else (None, rest)
-        if output_size is not None:
-            return F.interpolate(input, size=list(output_size), mode=mode, align_corners=corners, antialias=antialias)
-        scale = scales[0] if isinstance(scales[0], (list, tuple)) else list(scales)
-        return F.interpolate(input, scale_factor=list(scale), mode=mode, align_corners=corners, antialias=antialias)
-
-    _table[name] = resize
-
-
-for _dims in "123":
-    _resized(f"upsample_nearest{_dims}d", "nearest", False)
-    _resized(f"_upsample_nearest_exact{_dims}d", "nearest-exact", False)
-_resized("upsample_linear1d", "linear", True)
-_resized("upsample_bilinear2d", "bilinear", True)
-_resized("upsample_bicubic2d", "bicubic", True)
-_resized("upsample_trilinear3d", "trilinear", True)
-_resized("_upsample_bilinear2d_aa", "bilinear", True, True)
-_resized("_upsample_bicubic2d_aa", "bicubic", True, True)
-
-
 @_defines
 def _convolution(
     input, weight, bias, stride, padding, dilation, transposed, output_padding, groups, benchmark=False,
@@ -312,11 +290,6 @@ def _convolution(
 def _convolution_mode(input, weight, bias, stride, padding, dilation, groups):
     fn = (F.conv1d, F.conv2d, F.conv3d)[len(stride) - 1]
     return fn(input, weight, bias, stride, padding, dilation, groups)
-
-
-@_defines
-def einsum(equation, tensors, path=None):
-    return torch.einsum(equation, *tensors)
 
 
 @_defines

@@ -1,4 +1,4 @@
-"""Recurrent layers as programs: what scripts use in place of ``torch.nn``'s, and for ``torch.lstm`` of archives.
+"""Recurrent layers as programs: what scripts use in place of ``torch.nn``'s.
 
 Weights come as in archives: for each layer, and within it for each direction, w_ih, w_hh and, with biases, b_ih, b_hh, and
 w_hr where the state is projected.
@@ -10,68 +10,26 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from . import operators
 from .library import REPLACED, handles
 from .values import Static
 
-__all__ = ["gru", "lstm", "rnn_relu", "rnn_tanh"]
+__all__ = []
 
 
-def static_range(n):
-    """``range(n)`` whose turns are compiled one by one."""
-    return tuple(range(n))
+def _operator(name):
+    """Calls of ``torch.lstm`` and the like are the operator's, but for packed sequences: ``(data, batch_sizes, hx, params, ...)``."""
+    fn = getattr(torch, name)
+
+    @handles(fn)
+    def call(emitter, *args, **kwargs):
+        if len(args) > 3 and emitter.type_of(args[3]).kind() == "ListType":
+            return emitter.python_operator(name, operators.operator(f"packed_{name}"), list(args), kwargs)
+        return emitter.row(name, list(args), kwargs)
 
 
-@handles(static_range)
-def _static_range(emitter, n):
-    count = emitter.static(n, "the number of layers")
-    if type(count) is not int or count > 1000:
-        raise emitter.error(f"a recurrent layer of {count} layers")
-    return Static(tuple(range(count)))
-
-
-def _lstm_layer(x, h, c, weights, first, biases, projected, reverse):
-    w_hh = weights[first + 1]
-    b_ih = weights[first + 2] if biases else None
-    b_hh = weights[first + 3] if biases else None
-    gates_x = F.linear(x, weights[first], b_ih)
-    outputs: list[Tensor] = []
-    n = x.size(0)
-    for t in range(n):
-        at = n - 1 - t if reverse else t
-        i, f, g, o = (gates_x[at] + F.linear(h, w_hh, b_hh)).chunk(4, 1)
-        c = torch.sigmoid(f) * c + torch.sigmoid(i) * torch.tanh(g)
-        h = torch.sigmoid(o) * torch.tanh(c)
-        if projected:
-            h = F.linear(h, weights[first + (4 if biases else 2)])
-        outputs.append(h)
-    if reverse:
-        outputs.reverse()
-    return torch.stack(outputs), h, c
-
-
-def lstm(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first=False, projected=False):
-    """All layers of an LSTM: the outputs, the last states and cells."""
-    x = input.transpose(0, 1) if batch_first else input
-    directions = 2 if bidirectional else 1
-    each = (4 if has_biases else 2) + (1 if projected else 0)
-    hs: list[Tensor] = []
-    cs: list[Tensor] = []
-    for layer in static_range(num_layers):
-        i = layer * directions
-        forward, h, c = _lstm_layer(x, hx[0][i], hx[1][i], params, i * each, has_biases, projected, False)
-        hs.append(h)
-        cs.append(c)
-        if bidirectional:
-            backward, h, c = _lstm_layer(
-                x, hx[0][i + 1], hx[1][i + 1], params, (i + 1) * each, has_biases, projected, True
-            )
-            hs.append(h)
-            cs.append(c)
-            forward = torch.cat([forward, backward], -1)
-        x = forward
-        if dropout > 0 and layer < num_layers - 1:
-            x = F.dropout(x, dropout, train)
-    return x.transpose(0, 1) if batch_first else x, torch.stack(hs), torch.stack(cs)
+for _name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
+    _operator(_name)
 
 
 def _gru_step(gates, h, w_hh, b_hh):
@@ -88,55 +46,6 @@ def _tanh_step(gates, h, w_hh, b_hh):
 
 def _relu_step(gates, h, w_hh, b_hh):
     return torch.relu(gates + F.linear(h, w_hh, b_hh))
-
-
-def _layer(step, x, h, weights, first, biases, reverse):
-    w_hh = weights[first + 1]
-    b_ih = weights[first + 2] if biases else None
-    b_hh = weights[first + 3] if biases else None
-    gates = F.linear(x, weights[first], b_ih)
-    outputs: list[Tensor] = []
-    n = x.size(0)
-    for t in range(n):
-        h = step(gates[n - 1 - t if reverse else t], h, w_hh, b_hh)
-        outputs.append(h)
-    if reverse:
-        outputs.reverse()
-    return torch.stack(outputs), h
-
-
-def _rnn(step, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first):
-    x = input.transpose(0, 1) if batch_first else input
-    directions = 2 if bidirectional else 1
-    each = 4 if has_biases else 2
-    hs: list[Tensor] = []
-    for layer in static_range(num_layers):
-        i = layer * directions
-        forward, h = _layer(step, x, hx[i], params, i * each, has_biases, False)
-        hs.append(h)
-        if bidirectional:
-            backward, h = _layer(step, x, hx[i + 1], params, (i + 1) * each, has_biases, True)
-            hs.append(h)
-            forward = torch.cat([forward, backward], -1)
-        x = forward
-        if dropout > 0 and layer < num_layers - 1:
-            x = F.dropout(x, dropout, train)
-    return x.transpose(0, 1) if batch_first else x, torch.stack(hs)
-
-
-def gru(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first=False):
-    """All layers of a GRU: the outputs and the last states."""
-    return _rnn(_gru_step, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-
-
-def rnn_tanh(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first=False):
-    """All layers of an RNN with tanh."""
-    return _rnn(_tanh_step, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-
-
-def rnn_relu(input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first=False):
-    """All layers of an RNN with relu."""
-    return _rnn(_relu_step, input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
 
 
 # --- in place of the modules' own ---
@@ -185,9 +94,8 @@ def _lstm_forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) 
         if input.dim() == 2:
             h = h.unsqueeze(1)
             c = c.unsqueeze(1)
-    output, h, c = lstm(
-        x, (h, c), _weights(self), self.bias, self.num_layers, self.dropout, self.training, self.bidirectional,
-        self.batch_first, self.proj_size > 0,
+    output, h, c = torch.lstm(
+        x, [h, c], _weights(self), self.bias, self.num_layers, self.dropout, self.training, self.bidirectional, self.batch_first,
     )  # fmt: skip
     if input.dim() == 2:
         return output.squeeze(0 if self.batch_first else 1), (h.squeeze(1), c.squeeze(1))
@@ -202,13 +110,13 @@ def _rnn_forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor,
         h = torch.zeros(places, batch, self.hidden_size, dtype=x.dtype, device=x.device)
     else:
         h = hx.unsqueeze(1) if input.dim() == 2 else hx
-    step = _tanh_step
+    run = torch.rnn_tanh
     if self.mode == "GRU":
-        step = _gru_step
+        run = torch.gru
     if self.mode == "RNN_RELU":
-        step = _relu_step
-    output, h = _rnn(
-        step, x, h, _weights(self), self.bias, self.num_layers, self.dropout, self.training, self.bidirectional, self.batch_first
+        run = torch.rnn_relu
+    output, h = run(
+        x, h, _weights(self), self.bias, self.num_layers, self.dropout, self.training, self.bidirectional, self.batch_first
     )  # fmt: skip
     if input.dim() == 2:
         return output.squeeze(0 if self.batch_first else 1), h.squeeze(1)

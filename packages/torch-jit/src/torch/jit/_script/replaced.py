@@ -103,7 +103,14 @@ def einsum(emitter, equation, *operands):
         whole = emitter.list_of([emitter.value(each) for each in known or operands])
     elif emitter.type_of(whole).kind() != "ListType":
         whole = emitter.list_of([emitter.value(whole)])
-    return _operator(emitter, "einsum", equation, whole)
+    return emitter.row("einsum", [equation, whole], {})
+
+
+@handles(F.scaled_dot_product_attention)
+def attention(emitter, *args, **kwargs):
+    items = _bound(emitter, F.scaled_dot_product_attention, args, kwargs)
+    named = {name: items.pop(name) for name in ("scale", "enable_gqa")}
+    return emitter.row("scaled_dot_product_attention", list(items.values()), named)
 
 
 def _pair(emitter, item, n=2):
@@ -161,7 +168,7 @@ def interpolate(emitter, *args, **kwargs):
         scale = Static([float(each) for each in scale.value])
     corners = items["align_corners"]
     corners = Static(False) if isinstance(corners, Static) and corners.value is None else corners
-    return _operator(emitter, f"upsample_{name}", items["input"], size, corners, scale)
+    return emitter.row(f"upsample_{name}", [items["input"], size, corners, scale], {})
 
 
 def _channels(fn, dims):

@@ -9,7 +9,7 @@ import ast
 import torch
 
 from .. import _ir as ir
-from . import library, operators, recurrent, types
+from . import library, operators, types
 from .compiler import Emitter
 from .errors import ScriptError
 from .library import FUNCTIONS, SPECIAL
@@ -145,12 +145,9 @@ class TextEmitter(Emitter):
                 return self.compare_enums(operator.name, *map(self.value, args))
             if args and isinstance(args[0], ir.Value) and args[0].type().kind() == "GeneratorType":
                 return self.python_operator(operator.name, operators.operator(operator.name), args, kwargs)
-            python = _PYTHON.get(operator.name)
-            if python is not None and len(args) > 3 and self.type_of(args[3]).kind() == "ListType":
+            if operator.name in _LAYERS and len(args) > 3 and self.type_of(args[3]).kind() == "ListType":
                 packed = operators.operator(f"packed_{operator.name}")  # (data, batch_sizes, hx, params, ...)
                 return self.python_operator(operator.name, packed, args, kwargs)
-            if python is not None:
-                return self.inline(python(), args, kwargs)
             kwargs = {name: item for name, item in kwargs.items() if not (name in _IGNORED and self._is_absent(item))}
             if not library.has_row(operator.name) and operator.name not in _NAMES:
                 fn = operators.operator(operator.name)
@@ -184,13 +181,6 @@ class TextEmitter(Emitter):
     def _is_absent(item):
         """None, False or 0: what these arguments are unless something special is asked for."""
         return isinstance(item, Static) and not item.value
-
-    def inline(self, fn, args, kwargs, owner=None, cls=None):
-        """A function of torch stands for an operator that has no row."""
-        inner = Emitter(self.graph, self.compiler)
-        inner.block, inner.place, inner.function, inner.frame = self.block, self.place, self.function, self.frame
-        self.graph.setInsertPoint(self.block)
-        return inner.inline(fn, args, kwargs)
 
     def visit_BinOp(self, node):
         raise self.error("a text of an archive has calls of operators, and no signs for them")
@@ -229,10 +219,7 @@ _NAMES = {theirs: ours for ours, theirs in NAMES.items()}
 # Arguments that stand at a place there and are given by name here.
 _BY_NAME = {"softmax": {2: "dtype"}, "log_softmax": {2: "dtype"}, "_safe_softmax": {2: "dtype"}}
 _IGNORED = frozenset({"layout", "pin_memory", "non_blocking"})  # arguments that our rows do not have
-_PYTHON = {
-    "lstm": lambda: recurrent.lstm, "gru": lambda: recurrent.gru, "rnn_tanh": lambda: recurrent.rnn_tanh,
-    "rnn_relu": lambda: recurrent.rnn_relu,
-}  # fmt: skip
+_LAYERS = frozenset({"gru", "lstm", "rnn_relu", "rnn_tanh"})  # of packed sequences they are functions of Python
 
 
 _NUMBER_OF_TENSOR = {"IntType": "Int", "FloatType": "Float", "BoolType": "Bool"}

@@ -61,6 +61,11 @@ def scaled_dot_product_attention(
             "scaled_dot_product_attention: query, key and value must have one dtype, got "
             f"{query.dtype}, {key.dtype}, {value.dtype}"
         )
+    return _attend(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+
+
+def _attend(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
+    """Attention of tensors that fit; a trace puts one node in the place of this function."""
     if is_causal and attn_mask is not None:
         seen = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).tril()
         attn_mask = attn_mask & seen if attn_mask.dtype == torch.bool else attn_mask.masked_fill(~seen, -float("inf"))
