@@ -149,3 +149,14 @@ def test_what_is_not_there_says_so():
         pass
     with pytest.raises(NotImplementedError, match="not recorded by category"):
         prof.export_memory_timeline("x")
+
+
+def test_what_memory_is_for_is_not_told():
+    from torch.profiler import _memory_profiler as names
+
+    assert (
+        list(names._CATEGORY_TO_INDEX.values()) == list(range(8))
+        and names._CATEGORY_TO_COLORS.keys() == names._CATEGORY_TO_INDEX.keys()
+    )
+    with pytest.raises(NotImplementedError, match="profiles do not tell what memory is for; profile"):
+        names.MemoryProfileTimeline(None)

@@ -63,3 +63,16 @@ def test_modules_of_the_older_package_of_tensors_are_imported():
     assert DTensor is dist.tensor.DTensor and issubclass(Replicate, Placement)
     assert (DeviceMesh, init_device_mesh) == (dist.device_mesh.DeviceMesh, dist.device_mesh.init_device_mesh)
     assert callable(elastic_launch) and LaunchConfig.__name__ == "LaunchConfig"
+
+
+def test_a_module_tells_what_is_noted_of_it(alone):
+    from torch.distributed._composable_state import _get_module_state, _State
+    from torch.distributed.fsdp import FullyShardedDataParallel, fully_shard
+    from torch.distributed.fsdp._common_utils import _FSDPState, clean_tensor_name
+
+    plain, sharded = torch.nn.Linear(2, 2), fully_shard(torch.nn.Linear(2, 2))
+    wrapped = FullyShardedDataParallel(torch.nn.Sequential(torch.nn.Linear(2, 2)))
+    assert _get_module_state(plain) is None and isinstance(_get_module_state(sharded), _State)
+    assert isinstance(wrapped, _FSDPState) and not isinstance(sharded, _FSDPState)
+    names = [clean_tensor_name("_fsdp_wrapped_module." + name) for name, _ in wrapped.module.named_parameters()]
+    assert names == ["0.weight", "0.bias"] and clean_tensor_name("a._checkpoint_wrapped_module.b") == "a.b"

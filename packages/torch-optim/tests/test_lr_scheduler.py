@@ -332,3 +332,15 @@ def test_swa_rates_are_given_for_each_group():
         ValueError, match="swa_lr must have the same length as optimizer.param_groups. swa_lr has 1 values"
     ):
         torch.optim.swa_utils.SWALR(optimizer, [0.05])
+
+
+def test_the_rate_of_averaged_weights_may_be_one_for_each_group():
+    groups = [{"params": [torch.nn.Parameter(torch.ones(1))], "lr": lr} for lr in (1.0, 2.0)]
+    optimizer = torch.optim.SGD(groups)
+    for rates in ([0.5, 0.1], (0.5, 0.1)):
+        schedule = torch.optim.swa_utils.SWALR(optimizer, rates, anneal_epochs=0)
+        optimizer.step()
+        schedule.step()
+        assert [group["lr"] for group in optimizer.param_groups] == [0.5, 0.1]
+    with pytest.raises(ValueError, match="swa_lr must have the same length as optimizer.param_groups: 1 for 2"):
+        torch.optim.swa_utils.SWALR(optimizer, [0.5])

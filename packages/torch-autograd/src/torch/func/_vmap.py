@@ -8,6 +8,7 @@ for the value of one example (``if x > 0``, ``x.item()``) is an error.
 from __future__ import annotations
 
 import functools
+from sys import modules
 from typing import NamedTuple
 
 import torch
@@ -54,15 +55,18 @@ def vmap(
     @functools.wraps(func)
     def wrapper(*args, **kwargs):
         name = f"vmap({_levels.name_of(func)}"
-        dims, flat, spec, size = _mapped(name, in_dims, args)
-        run = _Run(name, func, out_dims, randomness)
+        if (steps := _replaced()) is not None:
+            size, dims, flat, spec = steps._process_batched_inputs(in_dims, args, func)
+        else:
+            dims, flat, spec, size = _mapped(name, in_dims, args)
+        run = _Run(name, func, out_dims, randomness, steps)
         if chunk_size is None or size <= chunk_size:
             return run.once(flat, dims, spec, size, kwargs)
         begins = range(0, size, chunk_size)
         return run.joined([
             run.once(
                 [
-                    x if dim is None else x.narrow(dim, begin, min(chunk_size, size - begin))
+                    x if dim is None else x[(slice(None),) * dim + (slice(begin, begin + chunk_size),)]
                     for x, dim in zip(flat, dims, strict=True)
                 ],
                 dims, spec, min(chunk_size, size - begin), kwargs,
@@ -71,6 +75,13 @@ def vmap(
         ])  # fmt: skip
 
     return wrapper
+
+
+def _replaced():
+    """The module of PyTorch's steps of vmap where a library has replaced some of them (torch._functorch.vmap); else None."""
+    steps = modules.get("torch._functorch.vmap")
+    asked = getattr(steps, "is_replaced", None)  # not there in torch-core 0.1.0
+    return steps if asked is not None and asked() else None
 
 
 def _mapped(name, in_dims, args):
@@ -126,8 +137,9 @@ def _mapped(name, in_dims, args):
 class _Run:
     """The calls of one mapped function, and where the batch stands in its outputs."""
 
-    def __init__(self, name, func, out_dims, randomness):
+    def __init__(self, name, func, out_dims, randomness, steps=None):
         self.name, self.func, self.out_dims, self.randomness = name, func, out_dims, randomness
+        self.steps = steps
         self.begin = torch.get_rng_state() if randomness == "same" else None
 
     def once(self, flat, dims, spec, size, kwargs):
@@ -136,6 +148,9 @@ class _Run:
             torch.set_rng_state(self.begin)  # chunks draw the same numbers too
         level = _C._vmap_enter(size, RANDOMNESS.index(self.randomness))
         try:
+            if self.steps is not None:
+                output = self.func(*self.steps._create_batched_inputs(dims, flat, level, spec), **kwargs)
+                return self.steps._unwrap_batched(output, self.out_dims, level, size, self.func)
             examples = [x if dim is None else _C._vmap_wrap(x, dim, level) for x, dim in zip(flat, dims, strict=True)]
             output = self.func(*tree_unflatten(examples, spec), **kwargs)
             outputs, self.spec = tree_flatten(output)
@@ -181,6 +196,9 @@ class _Run:
     def joined(self, chunks):
         """The outputs of all chunks as those of one batch."""
         columns = zip(*(tree_flatten(chunk)[0] for chunk in chunks), strict=True)
+        if self.steps is not None:
+            self.spec = tree_flatten(chunks[0])[1]
+            self.dims = self._out_dims()
         return self.spec.unflatten(
             [
                 column[0] if dim is None else torch.cat(column, dim)

@@ -4,8 +4,6 @@ from sys import modules
 
 from .. import _C
 
-NONE = "torch.func.vmap runs a function once for each example here: no tensor stands for several, wrap the function by torch.func.vmap"
-
 
 def is_batchedtensor(tensor):
     """Whether a tensor stands for one example of many.
@@ -54,13 +52,16 @@ def maybe_get_level(tensor):
 
 
 def _add_batch_dim(tensor, in_dim, level):
-    """Raises NotImplementedError: the function has to be given to torch.func.vmap."""
-    raise NotImplementedError(f"_add_batch_dim: {NONE}")
+    """One example of all those that a tensor holds along a dim, within the vmap of that level."""
+    return modules["torch.autograd._C"]._vmap_wrap(tensor, in_dim, level)
 
 
 def _remove_batch_dim(tensor, level, batch_size, out_dim):
-    """Raises NotImplementedError: the function has to be given to torch.func.vmap."""
-    raise NotImplementedError(f"_remove_batch_dim: {NONE}")
+    """All examples along ``out_dim``, of a tensor that stands for one; of another as many times the tensor itself."""
+    value = modules["torch.autograd._C"]._vmap_unwrap(tensor, level)
+    if value is None:
+        value = tensor.expand(batch_size, *tensor.shape)
+    return value.movedim(0, out_dim)
 
 
 def peek_interpreter_stack():

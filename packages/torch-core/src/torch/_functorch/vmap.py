@@ -1,10 +1,12 @@
-"""Names of the module in which PyTorch has ``vmap``: the function itself, and how its arguments are laid out."""
+"""The steps of ``vmap`` as the module has them in which PyTorch keeps it. Libraries that map over containers of their own put
+other functions in the place of these (tensordict does), and :func:`torch.func.vmap` then takes those.
+"""
 
 from torch import Tensor
 from torch.func import vmap
 from torch.utils._pytree import _broadcast_to_and_flatten, tree_flatten, tree_map_, tree_unflatten
 
-from ._batches import NONE, _add_batch_dim, _remove_batch_dim
+from ._batches import _add_batch_dim, _remove_batch_dim
 
 __all__ = ["Tensor", "tree_flatten", "tree_map_", "tree_unflatten", "vmap"]
 
@@ -57,16 +59,38 @@ def _process_batched_inputs(in_dims, args, func):
 
 
 def _create_batched_inputs(flat_in_dims, flat_args, vmap_level, args_spec):
-    """Raises NotImplementedError where an argument is mapped: the function has to be given to torch.func.vmap."""
+    """The arguments, each tensor with a dim to map over as one example of those that it holds."""
     made = [a if d is None else _add_batch_dim(a, d, vmap_level) for d, a in zip(flat_in_dims, flat_args, strict=True)]
     return tree_unflatten(made, args_spec)
 
 
 def _maybe_remove_batch_dim(name, batched_output, vmap_level, batch_size, out_dim):
-    """The output as it is where no dim is asked for; else NotImplementedError."""
-    return batched_output if out_dim is None else _remove_batch_dim(batched_output, vmap_level, batch_size, out_dim)
+    """All examples of an output along ``out_dim``; the output as it is where that is None."""
+    if out_dim is None:
+        return batched_output
+    if not isinstance(batched_output, Tensor):
+        raise ValueError(
+            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(batched_output)}. Did you mean to set "
+            "out_dims= to None for output?"
+        )
+    return _remove_batch_dim(batched_output, vmap_level, batch_size, out_dim)
 
 
 def _unwrap_batched(batched_outputs, out_dims, vmap_level, batch_size, func):
-    """Raises NotImplementedError: the function has to be given to torch.func.vmap."""
-    raise NotImplementedError(f"_unwrap_batched: {NONE}")
+    """The outputs of a mapped function with all examples in them."""
+    flat, spec = tree_flatten(batched_outputs)
+    dims, name = _broadcast_to_and_flatten(out_dims, spec), _get_name(func)
+    if dims is None:
+        raise ValueError(f"vmap({name}, ..., out_dims={out_dims}): out_dims is not laid out as the outputs are: {spec}")
+    return tree_unflatten(
+        [_maybe_remove_batch_dim(name, one, vmap_level, batch_size, dim) for one, dim in zip(flat, dims, strict=True)],
+        spec,
+    )
+
+
+_OWN = {f.__name__: f for f in (_process_batched_inputs, _create_batched_inputs, _unwrap_batched)}
+
+
+def is_replaced():
+    """Whether a library has put a function of its own in the place of one of these steps."""
+    return any(globals()[name] is not own for name, own in _OWN.items())

@@ -56,7 +56,7 @@ _LAZY = {
     ),
 }
 _MODULES = {
-    "_composable", "_functional_collectives", "_tensor", "algorithms", "autograd", "c10d", "checkpoint", "collectives", "deprecated",
+    "_composable", "_composable_state", "_functional_collectives", "_tensor", "algorithms", "autograd", "c10d", "checkpoint", "collectives", "deprecated",
     "device_mesh", "elastic", "fsdp", "launch", "launcher", "nn", "optim", "pipelining", "rpc", "run", "tensor", "utils",
 }  # fmt: skip
 

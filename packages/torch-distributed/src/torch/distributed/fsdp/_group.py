@@ -12,6 +12,7 @@ import torch
 from torch.autograd import Function
 
 from .. import _collectives as collectives
+from .._composable_state import _State
 from .._reduce import ReduceOp
 from ..tensor._dtensor import DTensor, Piece, wrap
 from ..tensor._layout import Spec, chunk
@@ -82,7 +83,7 @@ class Slot:
             module._parameters[name] = value
 
 
-class ShardedParameters:
+class ShardedParameters(_State):
     """The slots of a module, by dtype in one line each."""
 
     def __init__(self, slots, mesh, policy, reshard, modules=()):
