@@ -87,7 +87,9 @@ def install(folder: Path) -> Path:
     """Fill the folder with the libraries, none of which brings its dependencies, and with what they need beside torch."""
     pip = [sys.executable, "-m", "pip", "install", "-q", "--target", str(folder)]
     if not folder.exists():
-        subprocess.run([*pip, "-r", str(HERE / "beside.txt")], check=True)
+        subprocess.run(
+            [*pip, "--no-deps", "-r", str(HERE / "beside.txt")], check=True
+        )  # it is whole, and pins disagree
         subprocess.run([*pip, "--no-deps", "-r", str(HERE / "libraries.txt")], check=True)
     return folder
 
