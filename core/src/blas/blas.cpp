@@ -19,8 +19,6 @@ namespace torch {
 
 namespace {
 
-constinit thread_local bool t_openblas = false;  // the last product of this thread went there
-
 BlasProvider provider_of_environment() {
   const char* text = std::getenv("TORCH_BLAS");
   if (!text || !*text) return BlasProvider::Auto;

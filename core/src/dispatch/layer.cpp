@@ -1,5 +1,6 @@
 #include "torch/core/layer.h"
 
+#include "blas/openblas.h"
 #include "dispatch/non_blocking.h"
 #include "dispatch/outlet.h"
 
@@ -8,6 +9,7 @@ namespace torch {
 constinit std::atomic<Keys> profiling_key{0};
 constinit thread_local uint8_t inference_flag = 0;  // declared in tensor.h; here it takes no room of its own
 constinit thread_local bool may_go_on = false;      // likewise, of non_blocking.h
+constinit thread_local bool t_openblas = false;     // and of openblas.h
 constinit thread_local ThreadKeys thread_keys{0, key(DispatchKey::Python)};  // until a layer is there for them
 
 namespace {
