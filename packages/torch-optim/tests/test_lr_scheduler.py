@@ -335,7 +335,7 @@ def test_swa_rates_are_given_for_each_group():
 
 
 def test_the_rate_of_averaged_weights_may_be_one_for_each_group():
-    groups = [{"params": [torch.nn.Parameter(torch.ones(1))], "lr": lr} for lr in (1.0, 2.0)]
+    groups = [{"params": [torch.ones(1, requires_grad=True)], "lr": lr} for lr in (1.0, 2.0)]
     optimizer = torch.optim.SGD(groups)
     for rates in ([0.5, 0.1], (0.5, 0.1)):
         schedule = torch.optim.swa_utils.SWALR(optimizer, rates, anneal_epochs=0)
