@@ -249,6 +249,7 @@ def test_factors_are_not_rounded_to_16_bits(dtype):
             (31, 50, 2049),
             (100, 2100, 40),
             (8200, 40, 33),
+            (64, 40, 1100),
         ),  # where there are tiles: parts of them, and several rounds
     ],
 )
@@ -265,6 +266,8 @@ def test_products_of_16_bits_are_summed_in_float_and_rounded_once(m, n, k, dtype
         exact, sizes = a.double() @ b.double(), a.double().abs() @ b.double().abs()
         assert ((a @ b).double() - exact).abs().sub(ulp * exact.abs() + k * 2.0**-24 * sizes).max() <= 2.0**-25
         assert torch.equal(a.contiguous() @ b.contiguous(), a @ b)
+        if dtype == torch.bfloat16:  # doubling is exact there
+            assert torch.equal(torch.addmm(a.new_zeros(n), a, b, beta=0, alpha=2), 2 * (a @ b))
 
 
 @pytest.mark.parametrize("m, n", [(4, 3), (40, 35)])
