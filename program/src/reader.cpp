@@ -255,7 +255,8 @@ TypePtr Reader::plain_type() {
 TypePtr Reader::type(int* size, bool* written) {
   Deeper deeper(*this);
   TypePtr t = plain_type();
-  while (true) {
+  for (int around = 0;; ++around) {  // types around types are freed by recursion, also those that are written behind
+    if (around > 16) fail("less nesting");
     if (accept('[')) {
       if (!peeks(']')) {
         int64_t n = number().to_int();

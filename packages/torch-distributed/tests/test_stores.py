@@ -144,7 +144,8 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "body", [b"i\1\0\0\0x", b"i\1\0\0\0", b"s\1\0\0\0a", b"l\0\0\0\0", [["set"]], ["launch"], ["set", "a"], 5]
+    "body", [b"i\1\0\0\0x", b"i\1\0\0\0", b"s\1\0\0\0a", b"l\0\0\0\0", [["set"]], ["launch"], ["set", "a"], 5,
+     ["pop", "nothing"], ["set", "a", 3], ["set", ["a"], b"x"], ["__init__"], b"f\x09\0\0\0" + b"0x1p99999"]
 )
 def test_a_record_that_is_none_of_a_store_is_told_with_its_file_and_its_place(body, tmp_path):
     from torch.distributed._stores.codec import encode
@@ -239,6 +240,114 @@ def test_garbage_at_the_servers_port_does_no_harm():
     store.set("k", "v")
     assert store.get("k") == b"v"
     store.close()
+
+
+def asked(*message):
+    body = message[0] if isinstance(message[0], bytes) else encode(list(message))
+    return len(body).to_bytes(4, "little") + body
+
+
+STRANGE = {
+    "no list": asked(encode(None)),
+    "an empty list": asked(encode([])),
+    "a request that is no text": asked(3, 1.0),
+    "a request that there is none of": asked("__init__", 1.0),
+    "a patience that is no number": asked("get", "long", "k"),
+    "a patience of no end": asked("get", float("inf"), "never"),
+    "a patience that is not a number": asked("get", float("nan"), "never"),
+    "a patience of a thousand digits": asked("get", 10**1000, "never"),
+    "a patience longer than clocks": asked("get", 1e300, "never"),
+    "a float that is too big": asked(b"f\x09\0\0\0" + b"0x1p99999"),
+    "lists without end": asked(b"".join(b"l" + (5 * i).to_bytes(4, "little") for i in reversed(range(3000)))),
+    "a key that is a list": asked("wait", 1.0, ["k"]),
+    "a value that is a number": asked("set", 1.0, "k", 3),
+    "a queue that is read as a value": asked("push", 1.0, "q", b"x") + asked("get", 1.0, "q"),
+    "a value that is read as a queue": asked("pop", 1.0, "held"),
+    "too few arguments": asked("compare_set", 1.0, "k"),
+}
+
+
+@pytest.mark.parametrize("what", STRANGE)
+def test_a_stranger_with_the_right_greeting_does_not_end_the_server(what):
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True, timeout=timedelta(seconds=5))
+    store.set("held", "v")
+    with socket.create_connection(("127.0.0.1", store.port), timeout=5) as stranger:
+        stranger.sendall(b"torch.distributed store 1\n" + STRANGE[what])
+        stranger.recv(100)  # the greeting
+    with socket.create_connection(("127.0.0.1", store.port), timeout=5) as stranger:
+        stranger.sendall(b"torch.distributed store 1\n" + STRANGE[what])
+        for _ in range(20):
+            assert store.get("held") == b"v"
+        assert store._server.thread.is_alive()
+    store.close()
+
+
+def test_a_chain_of_waiting_requests_is_served_however_long_it_is():
+    # Each connection waits for the key before it, and then sets the next one.
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True, timeout=timedelta(seconds=20))
+    links = []
+    for i in range(400):
+        link = socket.create_connection(("127.0.0.1", store.port), timeout=5)
+        link.sendall(b"torch.distributed store 1\n" + asked("wait", 20.0, str(i)) + asked("set", 1.0, str(i + 1), b"x"))
+        links.append(link)
+    store.set("0", "x")
+    store.wait(["400"])
+    for link in links:
+        link.close()
+    store.close()
+
+
+def test_who_sends_and_never_reads_is_dropped():
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True)
+    store.set("big", bytes(1 << 20))
+    with socket.create_connection(("127.0.0.1", store.port), timeout=5) as stranger:
+        stranger.sendall(b"torch.distributed store 1\n")
+        with pytest.raises(OSError, match="reset|Broken pipe"):
+            for _ in range(100_000):
+                stranger.sendall(asked("get", 1.0, "big") * 100)
+    assert store.get("big") == bytes(1 << 20)
+    store.close()
+
+
+def test_who_does_not_greet_is_dropped(monkeypatch):
+    from torch.distributed._stores import server
+
+    monkeypatch.setattr(server, "SHY", 0.2)
+    store = dist.TCPStore("127.0.0.1", 0, is_master=True)
+    with socket.create_connection(("127.0.0.1", store.port), timeout=5) as stranger:
+        stranger.sendall(b"torch.")
+        assert stranger.recv(100) == server.GREETING
+        assert stranger.recv(100) == b""
+    store.close()
+
+
+@pytest.mark.parametrize("answer", [None, [], ["done"], ["done", 1, 2], ["late", 3], ["error", "ValueError"], ["what", 1]])
+def test_a_server_that_answers_nonsense_is_named(answer):
+    greeting = b"torch.distributed store 1\n"
+    with socket.create_server(("127.0.0.1", 0)) as other:
+
+        def serve():
+            connected, _ = other.accept()
+            connected.sendall(greeting)
+            connected.recv(1000)
+            connected.sendall(asked(encode(answer)))
+
+        threading.Thread(target=serve, daemon=True).start()
+        with pytest.raises(dist.DistNetworkError, match="the store is gone .it answers"):
+            dist.TCPStore("127.0.0.1", other.getsockname()[1], timeout=timedelta(seconds=5))
+
+
+@pytest.mark.parametrize("kind", ["hash", "tcp", "file"])
+def test_a_timeout_of_any_length_will_do(kind, tmp_path):
+    longest = timedelta.max
+    store = {
+        "hash": lambda: dist.HashStore(),
+        "tcp": lambda: dist.TCPStore("127.0.0.1", 0, is_master=True, timeout=longest),
+        "file": lambda: dist.FileStore(str(tmp_path / "store")),
+    }[kind]()
+    store.set_timeout(longest)
+    threading.Timer(0.1, lambda: store.set("k", "v")).start()
+    assert store.get("k") == b"v"
 
 
 VALUES = st.recursive(

@@ -254,6 +254,6 @@ def _accept(store, listening, token, missing, rank, timeout, deadline):
                 if connection.family != socket.AF_UNIX:
                     connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 return hello[1], connection
-        except (OSError, ValueError, LookupError):
+        except (OSError, ValueError, LookupError, RecursionError):
             pass  # a stranger at our port
         connection.close()

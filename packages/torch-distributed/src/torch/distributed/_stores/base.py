@@ -6,6 +6,7 @@ from datetime import timedelta
 from .._errors import DistStoreError, QueueEmptyError
 
 DEFAULT_TIMEOUT = timedelta(seconds=300)
+LONGEST = 1e9  # seconds, some thirty years: clocks and locks of the system take no more
 
 
 def to_bytes(value, what="value") -> bytes:
@@ -23,7 +24,7 @@ def to_seconds(timeout, what="timeout") -> float:
         raise TypeError(f"{what} must be a timedelta or a number of seconds, got {type(timeout).__name__}")
     if not seconds > 0:
         raise ValueError(f"{what} must be positive, got {timeout}")
-    return float(seconds)
+    return float(min(seconds, LONGEST))
 
 
 class Late(Exception):

@@ -6,6 +6,7 @@ Nothing in them can run code, whoever sent them.
 from struct import Struct
 
 LENGTH = Struct("<cI")
+DEEPEST = 100  # lists within lists; a request has one
 
 
 def encode(value) -> bytes:
@@ -51,7 +52,7 @@ def decode(data: bytes):
     return value
 
 
-def _decode(data, at):
+def _decode(data, at, depth=0):
     if at + LENGTH.size > len(data):
         raise ValueError("the value is cut off")
     kind, length = LENGTH.unpack_from(data, at)
@@ -62,9 +63,14 @@ def _decode(data, at):
     if kind != b"l":
         if kind not in READERS:
             raise ValueError(f"there are no values of kind {kind!r}")
-        return READERS[kind](data[at:end]), end
+        try:
+            return READERS[kind](data[at:end]), end
+        except OverflowError as error:  # of a float; it is no ValueError
+            raise ValueError(str(error)) from None
+    if depth == DEEPEST:
+        raise ValueError(f"lists lie within one another more than {DEEPEST} deep")
     items = []
     while at < end:
-        item, at = _decode(data, at)
+        item, at = _decode(data, at, depth + 1)
         items.append(item)
     return items, end

@@ -104,7 +104,7 @@ class FileStore(Store):
                 if request not in CHANGES:
                     raise ValueError(f"it is of kind {request!r}")
                 self._table.apply(request, arguments)
-            except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+            except (ValueError, TypeError, Missing) as error:
                 raise ValueError(
                     f"FileStore: {self._path} holds a record at byte {self._read_to + at} that is none of a store: {error}"
                 ) from error

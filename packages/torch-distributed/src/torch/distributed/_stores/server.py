@@ -5,6 +5,7 @@ sender has waited long enough.
 """
 
 import contextlib
+import errno
 import os
 import selectors
 import socket
@@ -12,11 +13,15 @@ import threading
 import time
 import weakref
 
+from .base import LONGEST
 from .codec import decode, encode
 from .table import Missing, Table
 from .wire import LARGEST, LENGTH
 
 GREETING = b"torch.distributed store 1\n"
+SHY = 30.0  # seconds that a connection may take to greet
+AHEAD = 1 << 20  # bytes that may come before the last answer went out: who waits for one sends nothing
+LOOK_AT = 1e6  # seconds that one look at the connections lasts; epoll takes milliseconds as an int
 _all: "weakref.WeakSet[Server]" = weakref.WeakSet()
 
 
@@ -28,6 +33,7 @@ class Connection:
         self.received = bytearray()
         self.outgoing = bytearray(GREETING)
         self.greeted = False
+        self.until = time.monotonic() + SHY  # when to hang up on who has not greeted
         self.waiting = None  # (request, arguments, deadline, keys)
 
 
@@ -42,6 +48,7 @@ class Server:
         self.selector.register(listening, selectors.EVENT_READ)
         self.selector.register(self.wake_reader, selectors.EVENT_READ)
         self.connections: dict = {}
+        self.changed = False  # keys were set that requests may wait for
         self.stopping = False
         self.pid = os.getpid()
         _all.add(self)
@@ -61,10 +68,20 @@ class Server:
             for key, events in self.selector.select(self.patience()):
                 if key.fileobj is self.listening:
                     self.accept()
-                elif key.fileobj is not self.wake_reader:
-                    self.serve(self.connections[key.fileobj], events)
+                elif key.fileobj in self.connections:
+                    self.guarded(self.serve, self.connections[key.fileobj], events)
+                self.look_again()
             self.expire()
+            self.look_again()
         self.close()
+
+    def guarded(self, act, connection, *more):
+        """What goes wrong with one connection ends that one: the others need the server."""
+        try:
+            act(connection, *more)
+        except Exception:
+            if connection.socket in self.connections:
+                self.drop(connection)
 
     def close(self):
         for connection in list(self.connections.values()):
@@ -75,12 +92,17 @@ class Server:
 
     def patience(self):
         deadlines = [c.waiting[2] for c in self.connections.values() if c.waiting]
-        return max(0.0, min(deadlines) - time.monotonic()) if deadlines else None
+        deadlines += [c.until for c in self.connections.values() if not c.greeted]
+        return min(max(0.0, min(deadlines) - time.monotonic()), LOOK_AT) if deadlines else None
 
     def accept(self):
         try:
             connected, _ = self.listening.accept()
-        except OSError:
+        except OSError as error:
+            if error.errno in (errno.EMFILE, errno.ENFILE):  # give up those that say nothing
+                for connection in [c for c in self.connections.values() if not c.greeted]:
+                    self.drop(connection)
+                time.sleep(0.01)
             return
         connected.setblocking(False)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -98,7 +120,11 @@ class Server:
         try:
             if events & selectors.EVENT_WRITE:
                 self.flush(connection)
-            if not events & selectors.EVENT_READ:
+                if connection.socket not in self.connections:
+                    return
+                if not connection.outgoing:
+                    self.work(connection)  # what came while the answer before it was on its way
+            if not events & selectors.EVENT_READ or connection.socket not in self.connections:
                 return
             data = connection.socket.recv(1 << 16)
         except BlockingIOError:
@@ -111,6 +137,9 @@ class Server:
             return
         connection.received += data
         self.work(connection)
+        busy = connection.socket in self.connections and (connection.waiting is not None or connection.outgoing)
+        if busy and len(connection.received) > AHEAD:
+            self.drop(connection)
 
     def work(self, connection):
         """Answer what has come whole, up to a request that has to wait."""
@@ -122,14 +151,14 @@ class Server:
                 return None
             del received[: len(GREETING)]
             connection.greeted = True
-        while connection.waiting is None and len(received) >= LENGTH.size:
+        while connection.waiting is None and not connection.outgoing and len(received) >= LENGTH.size:
             (length,) = LENGTH.unpack_from(received)
             if length > LARGEST:
                 return self.drop(connection)
             if len(received) < LENGTH.size + length:
                 return None
             try:
-                request, patience, *arguments = decode(bytes(received[LENGTH.size : LENGTH.size + length]))
+                request, patience, arguments = _asked(decode(bytes(received[LENGTH.size : LENGTH.size + length])))
             except ValueError:
                 return self.drop(connection)
             del received[: LENGTH.size + length]
@@ -149,26 +178,36 @@ class Server:
             return
         connection.waiting = None
         self.reply(connection, ["done", result])
-        if request not in ("get", "wait", "check", "keys", "multi_get", "queue_len"):
-            self.look_again()
+        self.changed |= request not in ("get", "wait", "check", "keys", "multi_get", "queue_len")
 
     def look_again(self):
-        """Keys have changed: try the requests that wait for some."""
-        for connection in list(self.connections.values()):
-            if connection.waiting and all(key in self.table.values for key in connection.waiting[3]):
-                request, arguments, deadline, _ = connection.waiting
-                connection.waiting = None
-                self.answer(connection, request, arguments, deadline)
-                if connection.socket in self.connections and connection.waiting is None:
-                    self.work(connection)
+        """Try the requests that wait for keys, as often as what follows them sets some."""
+        while self.changed:
+            self.changed = False
+            for connection in list(self.connections.values()):
+                if connection.waiting and all(key in self.table.values for key in connection.waiting[3]):
+                    self.guarded(self.go_on, connection)
+
+    def go_on(self, connection):
+        request, arguments, deadline, _ = connection.waiting
+        connection.waiting = None
+        self.answer(connection, request, arguments, deadline)
+        if connection.socket in self.connections and connection.waiting is None:
+            self.work(connection)
 
     def expire(self):
         now = time.monotonic()
         for connection in list(self.connections.values()):
-            if connection.waiting and connection.waiting[2] <= now:
-                keys, connection.waiting = connection.waiting[3], None
-                self.reply(connection, ["late", *keys])
-                self.work(connection)
+            if not connection.greeted and connection.until <= now:
+                self.drop(connection)
+            elif connection.waiting and connection.waiting[2] <= now:
+                self.guarded(self.late, connection)
+
+    def late(self, connection):
+        keys, connection.waiting = connection.waiting[3], None
+        self.reply(connection, ["late", *keys])
+        if connection.socket in self.connections:
+            self.work(connection)
 
     def reply(self, connection, message):
         body = encode(message)
@@ -187,6 +226,16 @@ class Server:
         if self.selector.get_key(connection.socket).events != wanted:
             self.selector.modify(connection.socket, wanted)
         return None
+
+
+def _asked(message) -> tuple:
+    """Request, patience and arguments; ValueError for what no store asks."""
+    if type(message) is not list or len(message) < 2 or type(message[0]) is not str:
+        raise ValueError("it is no request")
+    request, patience, *arguments = message
+    if type(patience) not in (int, float) or not 0 <= patience < float("inf"):
+        raise ValueError("it waits for no time that there is")
+    return request, min(patience, LONGEST), arguments
 
 
 def _forget_in_child():

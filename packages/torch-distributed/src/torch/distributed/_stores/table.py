@@ -1,6 +1,7 @@
 """The dictionary behind a store: what each request does to it, and which keys it still has to wait for."""
 
 from collections import deque
+from collections.abc import Sequence
 
 
 class Missing(Exception):
@@ -25,7 +26,10 @@ class Table:
     def __init__(self):
         self.values: dict = {}
 
-    def apply(self, request: str, arguments: tuple):
+    def apply(self, request: str, arguments: Sequence):
+        if type(request) is not str or request not in TAKES:
+            raise ValueError(f"Store: there is no request {request!r:.40}")
+        _check(request, arguments)
         return getattr(self, "do_" + request)(*arguments)
 
     def need(self, keys):
@@ -36,12 +40,19 @@ class Table:
     def do_set(self, key, value):
         self.values[key] = value
 
+    def held(self, key, kind):
+        """What a key holds; TypeError when that is a queue and a value is wanted, or the other way round."""
+        value = self.values[key]
+        if type(value) is not kind:
+            raise TypeError(f"Store: key {key!r} holds a {'queue' if kind is bytes else 'value'}")
+        return value
+
     def do_get(self, key):
         self.need([key])
-        return self.values[key]
+        return self.held(key, bytes)
 
     def do_add(self, key, amount):
-        held = self.values.get(key, b"0")
+        held = self.held(key, bytes) if key in self.values else b"0"
         try:
             total = int(held) + amount
         except ValueError:
@@ -50,10 +61,10 @@ class Table:
         return total
 
     def do_append(self, key, value):
-        self.values[key] = self.values.get(key, b"") + value
+        self.values[key] = (self.held(key, bytes) if key in self.values else b"") + value
 
     def do_compare_set(self, key, expected, desired):
-        held = self.values.get(key)
+        held = self.held(key, bytes) if key in self.values else None
         if held == expected or (held is None and not expected):
             self.values[key] = desired
             return desired
@@ -73,18 +84,19 @@ class Table:
 
     def do_multi_get(self, *keys):
         self.need(keys)
-        return [self.values[key] for key in keys]
+        return [self.held(key, bytes) for key in keys]
 
     def do_multi_set(self, *keys_and_values):
         half = len(keys_and_values) // 2
         self.values.update(zip(keys_and_values[:half], keys_and_values[half:], strict=True))
 
     def do_push(self, key, value):
-        self.values.setdefault(key, deque()).append(value)
+        self.values.setdefault(key, deque())
+        self.held(key, deque).append(value)
 
     def do_pop(self, key):
         self.need([key])
-        value = self.values[key].popleft()
+        value = self.held(key, deque).popleft()
         if not self.values[key]:
             del self.values[key]
         return value
@@ -93,7 +105,41 @@ class Table:
         return self.do_pop(key) if key in self.values else None
 
     def do_queue_len(self, key):
-        return len(self.values.get(key, ()))
+        return len(self.held(key, deque)) if key in self.values else 0
+
+
+# By request, what it takes; the last of "keys" and "pairs" stands for any number.
+TAKES: dict[str, tuple] = {
+    "set": (str, bytes),
+    "get": (str,),
+    "add": (str, int),
+    "append": (str, bytes),
+    "compare_set": (str, bytes, bytes),
+    "delete": (str,),
+    "keys": (),
+    "check": ("keys",),
+    "wait": ("keys",),
+    "multi_get": ("keys",),
+    "multi_set": ("pairs",),
+    "push": (str, bytes),
+    "pop": (str,),
+    "try_pop": (str,),
+    "queue_len": (str,),
+}
+
+
+def _check(request, arguments):
+    """TypeError for arguments that the request does not take: they come from other processes, and from files."""
+    kinds = TAKES[request]
+    if kinds == ("keys",):
+        kinds = (str,) * len(arguments)
+    elif kinds == ("pairs",):
+        half = len(arguments) // 2
+        kinds = (str,) * half + (bytes,) * half
+    if len(kinds) != len(arguments) or any(type(given) is not kind for given, kind in zip(arguments, kinds)):
+        wanted = ", ".join(kind.__name__ for kind in kinds)
+        given = ", ".join(type(argument).__name__ for argument in arguments[:8])
+        raise TypeError(f"Store.{request} takes ({wanted[:80]}), got ({given})")
 
 
 READS = {"get", "wait", "multi_get", "pop"}

@@ -135,7 +135,7 @@ class TCPStore(Store):
         try:
             # The server says when the wait is over; give its word time to arrive.
             send(connection, encode([request, max(deadline - time.monotonic(), 0.0), *arguments]), deadline + 30)
-            status, *result = decode(receive(connection, deadline + 30))
+            status, result = _reply(decode(receive(connection, deadline + 30)))
         except BaseException as error:
             connection.close()
             if isinstance(error, (OSError, ValueError)):
@@ -162,6 +162,15 @@ class TCPStore(Store):
     def __del__(self):
         with contextlib.suppress(Exception):
             self.close()
+
+
+def _reply(message) -> tuple:
+    """A server's answer; ValueError for what no store says."""
+    status, *result = message if type(message) is list and message else [None]
+    texts = all(type(part) is str for part in result)
+    if (status, len(result)) == ("done", 1) or (texts and (status == "late" or (status, len(result)) == ("error", 2))):
+        return status, result
+    raise ValueError(f"it answers {message!r:.80}")
 
 
 _servers: dict = {}

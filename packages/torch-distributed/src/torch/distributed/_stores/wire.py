@@ -6,6 +6,7 @@ from struct import Struct
 
 LENGTH = Struct("<I")
 LARGEST = 1 << 30
+WAIT = 2e6  # seconds that one call waits at most; sockets take milliseconds as an int
 
 
 class Closed(ConnectionError):
@@ -16,7 +17,7 @@ def remaining(deadline: float) -> float:
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError
-    return left
+    return min(left, WAIT)
 
 
 def send(connection: socket.socket, message: bytes, deadline: float) -> None:
@@ -32,14 +33,13 @@ def receive(connection: socket.socket, deadline: float, largest: int = LARGEST) 
 
 
 def receive_exactly(connection, count: int, deadline: float) -> bytes:
-    data = bytearray(count)
-    view, at = memoryview(data), 0
-    while at < count:
+    data = bytearray()
+    while len(data) < count:  # what is announced is not yet there: memory grows with what comes
         connection.settimeout(remaining(deadline))
-        got = connection.recv_into(view[at:])
-        if got == 0:
+        got = connection.recv(min(count - len(data), 1 << 20))
+        if not got:
             raise Closed("the other side closed the connection")
-        at += got
+        data += got
     return bytes(data)
 
 
