@@ -255,6 +255,7 @@ def test_an_operator_that_got_an_argument_with_a_default_loads(archive):
         lambda text: text.replace('"names" = ', '"names" = ' + "[" * 100_000),
         lambda text: text.replace(": Tensor\n", ": " + "(" * 100_000 + "\n", 1),
         lambda text: text.replace(": Tensor\n", ": " + "Union(" * 100_000 + "\n", 1),
+        lambda text: text.replace(": Tensor\n", ": Tensor" + "[]" * 200_000 + "\n", 1),
         lambda text: text.replace("prim::If(", "prim::If(" + "prim::If(" * 10_000, 1),
         lambda text: text.replace("return (", "block0():\n" * 10_000 + "return (", 1),
     ],
