@@ -354,6 +354,25 @@ std::string result_name(const Row& row) {
   return module == "linalg" ? module + "_" + name : name;
 }
 
+// Whether a call gives a named sequence. Moments, norms and pools name their results in the schema only: in PyTorch
+// they are plain tuples.
+bool is_named(const Row& row) {
+  constexpr std::string_view kPlain[] = {"std_mean",
+                                         "var_mean",
+                                         "max_pool1d_with_indices",
+                                         "max_pool2d_with_indices",
+                                         "max_pool3d_with_indices",
+                                         "adaptive_max_pool1d",
+                                         "adaptive_max_pool2d",
+                                         "adaptive_max_pool3d",
+                                         "native_layer_norm",
+                                         "native_batch_norm",
+                                         "native_group_norm"};
+  const Schema& s = row.schema;
+  return s.result_count > 1 && s.results[0].name.len > 0 &&
+         std::find(std::begin(kPlain), std::end(kPlain), s.op_name()) == std::end(kPlain);
+}
+
 PyTypeObject* named_result(const Row& row) {
   static std::map<const Row*, PyTypeObject*> types;
   auto& type = types[&row];
@@ -407,7 +426,7 @@ PyObject* return_type_function(PyObject*, PyObject* name) {
   if (PyErr_Occurred()) return nullptr;
   if (text)
     for (const Row* row : all_rows())
-      if (result_name(*row) == text && row->schema.result_count > 1 && row->schema.results[0].name.len > 0)
+      if (is_named(*row) && result_name(*row) == text)
         return Py_XNewRef(reinterpret_cast<PyObject*>(named_result(*row)));
   PyErr_SetObject(PyExc_KeyError, name);
   return nullptr;
@@ -540,7 +559,7 @@ PyObject* wrap_result(const Row& row, Result& r) {
     PyErr_SetString(PyExc_SystemError, "a result of this kind has no Python form");
     return nullptr;
   }
-  bool named = s.results[0].name.len > 0;
+  const bool named = is_named(row);
   PyObject* t = named ? PyStructSequence_New(named_result(row)) : PyTuple_New(s.result_count);
   for (int i = 0; t && i < s.result_count; ++i) {
     PyObject* o = wrap(std::move(r.tensors[i]));

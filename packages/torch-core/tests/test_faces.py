@@ -102,6 +102,20 @@ def test_named_results_have_public_classes_and_pickle():
         torch.return_types.add
 
 
+def test_moments_and_pools_give_plain_tuples():
+    x = torch.tensor([[1.0, 3.0], [5.0, 7.0]])
+    for found in (
+        torch.std_mean(x),
+        torch.var_mean(x, 1),
+        torch.var_mean(x, 1, unbiased=False),
+        torch.std_mean(x, False),
+    ):
+        assert type(found) is tuple
+    assert type(torch.max_pool1d_with_indices(x, 2)) is tuple
+    with pytest.raises(AttributeError, match="no attribute 'std_mean'"):
+        torch.return_types.std_mean
+
+
 def test_futures_carry_values_and_errors_between_threads():
     future = torch.futures.Future()
     after = future.then(lambda f: f.wait() + 1)

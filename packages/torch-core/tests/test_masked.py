@@ -107,3 +107,78 @@ def test_errors_tell_shapes_and_dtypes():
         masked.var(x, unbiased=True, correction=0)
     with pytest.raises(TypeError, match="mask must be a bool tensor, got list"):
         masked.sum(x, mask=[True])
+
+
+SPARSE = {"coo": lambda t: t.to_sparse(), "hybrid": lambda t: t.to_sparse(1), "csr": lambda t: t.to_sparse_csr()}
+
+
+@pytest.mark.parametrize("layout", SPARSE)
+@pytest.mark.parametrize("of_mask", ["coo", "csr", "dense"])
+@pytest.mark.parametrize("dim", [0, 1, (0, 1), None])
+@pytest.mark.parametrize("name", ["sum", "prod", "amax", "amin"])
+def test_reductions_of_sparse_tensors_take_what_is_there_and_kept(name, dim, of_mask, layout):
+    x = torch.tensor([[0.0, 2.0, -3.0, 0.5], [4.0, 0.0, 0.0, 1.5], [0.0, 0.0, 0.0, 0.0]], dtype=torch.float64)
+    mask = torch.tensor([[True, True, False, True], [False, True, True, True], [True, True, True, True]])
+    z = SPARSE[layout](x)
+    there = z.to_sparse_coo().coalesce()
+    places = torch.zeros(3, 4, dtype=torch.bool)
+    places[tuple(there.indices())] = True  # of a hybrid tensor whole rows
+    kept = mask & places
+    given = mask if of_mask == "dense" else mask.to_sparse() if of_mask == "coo" else mask.to_sparse_csr()
+    function = getattr(torch.masked, name)
+    found = function(z, dim, keepdim=True, mask=given)
+    assert found.layout == (torch.sparse_csr if layout == "csr" else torch.sparse_coo)
+    dims = (0, 1) if dim is None else dim
+    any_kept = kept.sum(dims, keepdim=True) > 0  # where no element is kept, the result has none
+    wanted = function(x, dim, keepdim=True, mask=kept).masked_fill(~any_kept, 0)
+    assert torch.equal(found.to_dense(), wanted)
+    assert found.values().numel() == any_kept.sum()
+    if layout != "csr":
+        assert torch.equal(function(z, dim, mask=given).to_dense(), wanted.squeeze(dims))
+
+
+def test_means_of_rows_divide_by_what_is_kept():
+    x = torch.tensor([[0.0, 2.0, -3.0], [4.0, 0.0, 1.5]])
+    mask = torch.tensor([[True, True, False], [True, True, True]])
+    found = torch.masked.mean(x.to_sparse_csr(), 1, keepdim=True, mask=mask.to_sparse_csr())
+    assert found.to_dense().tolist() == [[2.0], [2.75]]
+
+
+def test_a_sparse_mask_of_a_dense_tensor_is_a_mask():
+    x = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    mask = x > 1.5
+    for of_mask in (mask.to_sparse(), mask.to_sparse_csr()):
+        assert torch.masked.sum(x, 1, mask=of_mask).tolist() == [2.0, 7.0]
+        assert torch.masked.mean(x, 1, mask=of_mask).tolist() == [2.0, 3.5]
+
+
+def test_sums_of_sparse_integers_are_wide():
+    x = torch.tensor([[100, 0], [100, 100]], dtype=torch.uint8).to_sparse()
+    assert torch.masked.sum(x).to_dense().item() == 300
+
+
+def test_gradients_pass_through_sums_of_sparse_tensors():
+    pytest.importorskip("torch.autograd", exc_type=ImportError)
+    z = torch.tensor([[1.0, 0.0], [2.0, 3.0]]).to_sparse().requires_grad_()
+    (grad,) = torch.autograd.grad(torch.masked.sum(z, 1).to_dense().pow(2).sum(), z)
+    assert grad.to_dense().tolist() == [[2.0, 0.0], [10.0, 10.0]]
+
+
+def test_a_sparse_tensor_of_any_size_is_reduced_by_its_elements():
+    z = torch.sparse_coo_tensor([[0, 5, 5], [7, 1 << 40, 3]], [1.0, 2.0, 3.0], (10, 1 << 41))
+    mask = torch.sparse_coo_tensor([[5, 5], [1 << 40, 3]], [True, True], (10, 1 << 41))
+    assert torch.masked.sum(z, 1, mask=mask).to_dense().tolist() == [0, 0, 0, 0, 0, 5.0, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "name", ["mean", "var", "std", "median", "argmax", "argmin", "norm", "logsumexp", "softmax", "cumsum", "cumprod"]
+)
+def test_what_has_no_sparse_form_names_the_layouts_that_have(name):
+    z = torch.eye(2).to_sparse()
+    takes = "strided or sparse_csr" if name == "mean" else "strided"
+    with pytest.raises(ValueError, match=rf"masked [\w/]+ expects {takes} tensor \(got torch.sparse_coo tensor\)"):
+        getattr(torch.masked, name)(z, dim=1)
+    with pytest.raises(ValueError, match="masked prod expects explicit mask for sparse_coo tensor input"):
+        torch.masked.prod(z, 1)
+    with pytest.raises(ValueError, match=r"a sparse mask must have the input's shape \(2, 2\), got \(2, 1\)"):
+        torch.masked.sum(z, 1, mask=torch.ones(2, 1, dtype=torch.bool).to_sparse())

@@ -249,3 +249,14 @@ def test_what_would_tell_of_the_inside_is_refused_by_name(layout):
 def test_errors(wrong, error, says):
     with pytest.raises(error, match=says):
         wrong()
+
+
+def test_nested_tensors_of_different_rows_do_not_broadcast():
+    rows = [torch.ones(2, 3), torch.ones(1, 3)]
+    x, y = torch.nested.nested_tensor(rows), torch.nested.nested_tensor(rows[::-1])
+    for operation in (torch.add, torch.sub, torch.mul, torch.div):
+        with pytest.raises(
+            RuntimeError, match=r"does not support broadcasting .*tensors 0 have shapes \(2, 3\) and \(1, 3\)"
+        ):
+            operation(x, y)
+    assert torch.matmul(x, torch.nested.nested_tensor([torch.ones(3, 2), torch.ones(3, 5)])).unbind()[1].shape == (1, 5)

@@ -332,3 +332,17 @@ def test_text():
         "       values=tensor([], size=(0,)),\n"
         "       size=(2, 3), nnz=0, dtype=torch.float64, layout=torch.sparse_coo)"
     )
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_parts_of_complex_sparse_tensors_are_sparse(dtype):
+    z = torch.sparse_coo_tensor([[0, 1, 1], [1, 2, 2]], torch.tensor([1 + 2j, 3, 1j], dtype=dtype), (2, 3))
+    dense = z.to_dense()
+    for part in ("real", "imag"):
+        found = getattr(z, part)
+        assert found.layout == torch.sparse_coo and torch.equal(found.to_dense(), getattr(dense, part))
+        assert torch.equal(getattr(torch, part)(z.coalesce()).to_dense(), getattr(dense, part))
+    x = torch.eye(2).to_sparse()
+    assert torch.equal(x.real.to_dense(), torch.eye(2))
+    with pytest.raises(RuntimeError, match="imag is not implemented for tensors with non-complex dtypes"):
+        x.imag

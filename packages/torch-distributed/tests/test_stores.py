@@ -144,8 +144,22 @@ def test_a_file_of_something_else_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "body", [b"i\1\0\0\0x", b"i\1\0\0\0", b"s\1\0\0\0a", b"l\0\0\0\0", [["set"]], ["launch"], ["set", "a"], 5,
-     ["pop", "nothing"], ["set", "a", 3], ["set", ["a"], b"x"], ["__init__"], b"f\x09\0\0\0" + b"0x1p99999"]
+    "body",
+    [
+        b"i\1\0\0\0x",
+        b"i\1\0\0\0",
+        b"s\1\0\0\0a",
+        b"l\0\0\0\0",
+        [["set"]],
+        ["launch"],
+        ["set", "a"],
+        5,
+        ["pop", "nothing"],
+        ["set", "a", 3],
+        ["set", ["a"], b"x"],
+        ["__init__"],
+        b"f\x09\0\0\0" + b"0x1p99999",
+    ],
 )
 def test_a_record_that_is_none_of_a_store_is_told_with_its_file_and_its_place(body, tmp_path):
     from torch.distributed._stores.codec import encode
@@ -321,7 +335,9 @@ def test_who_does_not_greet_is_dropped(monkeypatch):
     store.close()
 
 
-@pytest.mark.parametrize("answer", [None, [], ["done"], ["done", 1, 2], ["late", 3], ["error", "ValueError"], ["what", 1]])
+@pytest.mark.parametrize(
+    "answer", [None, [], ["done"], ["done", 1, 2], ["late", 3], ["error", "ValueError"], ["what", 1]]
+)
 def test_a_server_that_answers_nonsense_is_named(answer):
     greeting = b"torch.distributed store 1\n"
     with socket.create_server(("127.0.0.1", 0)) as other:

@@ -28,6 +28,15 @@ void values_alone() {
   set_sparse<InPlace>(in_place<Tag, kLinear>);
 }
 
+// Parts of complex values are views of them, and sparse tensors hold values of their own.
+Tensor real_sparse(const Tensor& self) {
+  return is_complex(self.dtype()) ? with_values(self, contiguous(real(values_of(self)))) : self;
+}
+Tensor imag_sparse(const Tensor& self) {
+  TORCH_CHECK(is_complex(self.dtype()), "imag is not implemented for tensors with non-complex dtypes, got ", self);
+  return with_values(self, contiguous(imag(values_of(self))));
+}
+
 Tensor round_sparse(const Tensor& self, int64_t decimals) {
   const Tensor s = coalesce(self);
   return with_values(s, round(values_of(s), decimals));
@@ -87,6 +96,8 @@ void register_sparse_unary() {
   set_sparse<op::isneginf>(plain<op::isneginf, false>);
   set_sparse<op::isposinf>(plain<op::isposinf, false>);
   set_sparse<op::signbit>(plain<op::signbit, false>);
+  set_sparse<op::real>(real_sparse);
+  set_sparse<op::imag>(imag_sparse);
   admit_composite<op::positive>();
   admit_composite<op::conj>();
   admit_composite<op::resolve_conj>();

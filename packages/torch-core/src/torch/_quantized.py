@@ -239,7 +239,7 @@ def quantize_per_tensor(input, scale, zero_point, dtype):
     tensor([ 5, 10, 95], dtype=torch.int8)
     """
     if isinstance(input, (list, tuple)):
-        return [quantize_per_tensor(*one, dtype) for one in zip(input, scale, zero_point, strict=True)]
+        return tuple(quantize_per_tensor(*one, dtype) for one in zip(input, scale, zero_point, strict=True))
     integer, least, most = _checked("quantize_per_tensor", input, dtype)
     scale, zero_point = float(scale), int(zero_point)
     if not 0 < scale < float("inf"):

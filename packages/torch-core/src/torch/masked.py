@@ -3,6 +3,9 @@
 A mask is a bool tensor that broadcasts to the input, true where an element counts; without one all do. Each function
 puts what changes nothing (0 into a sum, -inf into a maximum) in the place of the others and calls the plain operator, so
 gradients follow. Where a whole line is masked out, its result is that of no elements.
+
+Of a sparse tensor the elements that it lacks are masked out: `sum`, `prod`, `amax` and `amin` take tensors of coordinates and
+of rows (`_masked_sparse`), `mean` those of rows.
 """
 
 from __future__ import annotations
@@ -42,11 +45,36 @@ def _expanded(op, input, mask):
         raise IndexError(
             f"masked.{op}: a mask of shape {tuple(mask.shape)} does not broadcast to an input of shape {tuple(input.shape)}"
         )
-    return mask.bool().expand(input.shape)
+    return (mask if mask.layout == _C.strided else mask.to_dense()).bool().expand(input.shape)
+
+
+def _is_sparse(op, input, layouts=("sparse_coo", "sparse_csr")):
+    """Whether the input is of a sparse layout; ValueError when that is none of those."""
+    layout = str(getattr(input, "layout", _C.strided)).removeprefix("torch.")
+    if layout == "strided":
+        return False
+    if layout not in layouts:
+        takes = " or ".join(["strided", *layouts])
+        raise ValueError(
+            f"masked {op} expects {takes} tensor (got torch.{layout} tensor): convert with .to_dense() first"
+        )
+    return True
+
+
+def _reduced(op, input, mask, dim, keepdim, layouts=("sparse_coo", "sparse_csr")):
+    """The reduction of a sparse tensor; None of others."""
+    if not _is_sparse(op, input, layouts):
+        return None
+    if mask is None and op != "sum":
+        raise ValueError(f"masked {op} expects explicit mask for {str(input.layout)[6:]} tensor input")
+    from ._masked_sparse import reduced
+
+    return reduced(op, input, mask, _dims(op, input, dim), keepdim)
 
 
 def _filled(op, input, mask, value):
     """The input with a number, or what a function of operator and dtype gives, where it is masked out."""
+    _is_sparse(op, input, ())
     mask = _expanded(op, input, mask)
     if mask is None:
         return input
@@ -114,6 +142,8 @@ def sum(
     >>> torch.masked.sum(torch.tensor([1.0, 2.0, 4.0]), mask=torch.tensor([True, False, True]))
     tensor(5.)
     """
+    if (found := _reduced("sum", _typed(input, dtype), mask, dim, keepdim)) is not None:
+        return found
     return _op("sum")(_filled("sum", input, mask, 0), _dims("sum", input, dim), keepdim, dtype=dtype)
 
 
@@ -126,6 +156,8 @@ def prod(
     mask: Tensor | None = None,
 ) -> Tensor:
     """The product over dims, all where none is given."""
+    if (found := _reduced("prod", _typed(input, dtype), mask, dim, keepdim)) is not None:
+        return found
     result = _filled("prod", input, mask, 1)
     dims = _dims("prod", input, dim)
     if not dims:
@@ -155,6 +187,8 @@ def amax(
 ) -> Tensor:
     """The largest element over dims; of none the lowest number of the dtype."""
     x = _typed(input, dtype)
+    if (found := _reduced("amax", x, mask, dim, keepdim)) is not None:
+        return found
     return _op("amax")(_filled("amax", x, mask, _lowest), _dims("amax", x, dim), keepdim)
 
 
@@ -168,6 +202,8 @@ def amin(
 ) -> Tensor:
     """The smallest element over dims; of none the highest number of the dtype."""
     x = _typed(input, dtype)
+    if (found := _reduced("amin", x, mask, dim, keepdim)) is not None:
+        return found
     return _op("amin")(_filled("amin", x, mask, _highest), _dims("amin", x, dim), keepdim)
 
 
@@ -219,6 +255,8 @@ def mean(
             f"masked.mean: the input must be of a floating or complex dtype, got {input.dtype}; give dtype=torch.float32"
         )
     x = input.to(dtype)
+    if (found := _reduced("mean", x, mask, dim, keepdim, ("sparse_csr",))) is not None:
+        return found
     dims = _dims("mean", x, dim)
     total = _op("sum")(_filled("mean", x, mask, 0), dims, keepdim)
     return total / _count("mean", x, dims, keepdim, mask, dtype)
@@ -228,6 +266,7 @@ def median(
     input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
     """The lower of the middle elements of a dim; NaN of no elements, for which integers have a ValueError."""
+    _is_sparse("median", input, ())
     x = _typed(input, dtype)
     if mask is None:
         return _op("median")(x, dim, keepdim)[0]
@@ -264,6 +303,7 @@ def normalize(
     mask: Tensor | None = None,
 ) -> Tensor:
     """The elements divided by the norm of their line, or by ``eps`` where that is larger."""
+    _is_sparse("normalize", input, ())
     x = _typed(input, dtype)
     length = norm(x, ord, dim, keepdim=True, mask=mask)
     return _filled("normalize", x, mask, 0) / length.clamp(min=eps)
@@ -272,6 +312,7 @@ def normalize(
 def _variance(op, input, dim, unbiased, correction, keepdim, dtype, mask):
     if unbiased is not None and correction is not None:
         raise ValueError(f"masked.{op}: give unbiased or correction, not both")
+    _is_sparse("std/var", input, ())
     if correction is None:
         correction = 0 if unbiased is False else 1
     x = _typed(input, dtype)

@@ -39,9 +39,24 @@ def _beside(x, first, i, name):
     return x[i if x.shape[0] > 1 else 0]
 
 
+def _same_sizes(name, first, args):
+    """RuntimeError where two nested tensors hold tensors of different shapes: as in PyTorch these do not broadcast."""
+    for other in args:
+        if not isinstance(other, Strided) or other is first:
+            continue
+        for i, (a, b) in enumerate(zip(first._items, other._items, strict=True)):
+            if a.shape != b.shape:
+                raise RuntimeError(
+                    f"{name} does not support broadcasting when given a NestedTensor: tensors {i} have shapes {tuple(a.shape)} "
+                    f"and {tuple(b.shape)}"
+                )
+
+
 def beside(func, *args, **kwargs):
     """Element-wise functions and products, which broadcast."""
     first = _nested((*args, *kwargs.values()))
+    if func.__name__ != "matmul":
+        _same_sizes(func.__name__, first, args)
     rows = [[_beside(a, first, i, func.__name__) for a in args] for i in range(len(first._items))]
     if any(isinstance(v, _C.Tensor) for v in kwargs.values()) or len(args) < 2:
         return each(func, *args, **kwargs)
