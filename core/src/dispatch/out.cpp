@@ -79,7 +79,7 @@ bool overlap(const Tensor& a, const Tensor& b) {
 }
 void check_no_overlap(const Row& row, const Value* arguments, const Tensor& out) {
   const Schema& schema = row.schema;
-  if (!out.has_memory()) return;
+  if (!out.has_memory() || out.numel() == 0) return;
   for (int64_t d = 0; d < out.dim(); ++d)
     TORCH_CHECK(
         out.stride(d) != 0 || out.size(d) <= 1, schema.op_name(),

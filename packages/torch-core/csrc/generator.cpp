@@ -36,7 +36,7 @@ bool to_seed(const char* name, PyObject* o, uint64_t* seed) {
   if (overflow > 0) *seed = PyLong_AsUnsignedLongLong(number.get());
   if (overflow < 0 || PyErr_Occurred()) {
     PyErr_Clear();
-    PyErr_Format(PyExc_RuntimeError, "%s: seed must lie in [-2**63, 2**64), got %R", name, number.get());
+    PyErr_Format(PyExc_ValueError, "%s: seed must lie in [-2**63, 2**64), got %R", name, number.get());
     return false;
   }
   return true;

@@ -306,3 +306,10 @@ def test_the_factors_of_a_decomposition_lie_in_empty_outs_as_without_them():
     torch.linalg.qr(a, out=outs)
     assert [t.stride() for t in outs] == [t.stride() for t in torch.linalg.qr(a)] == [(1, 3), (1, 3)]
     assert torch.allclose(outs[0] @ outs[1], a)
+
+
+def test_an_out_of_no_elements_overlaps_nothing():
+    out = torch.empty(1, 0).expand(2, 0)
+    assert torch.ones(2, 0, out=out) is out
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        torch.ones(2, 3, out=torch.empty(1, 3).expand(2, 3))

@@ -74,3 +74,18 @@ def test_what_does_not_fit_is_named():
         torch.lstm(x)
     with pytest.raises(RuntimeError, match="gru_cell: expected input"):
         torch.gru_cell(x, h, *w)
+
+
+def test_states_layers_and_weights_of_the_wrong_number_are_named():
+    x, w = torch.ones(2, 3), torch.ones(12, 3)
+    with pytest.raises(RuntimeError, match=r"lstm_cell: expected two hidden states \(h, c\), got 1"):
+        torch.lstm_cell(x, [x], w, w)
+    with pytest.raises(RuntimeError, match=r"lstm: expected two hidden states \(h, c\), got 3"):
+        torch.lstm(x[None], [x[None]] * 3, [w, w], False, 1, 0.0, False, False, False)
+    with pytest.raises(RuntimeError, match="rnn_tanh: expected num_layers of at least 1, got 0"):
+        torch.rnn_tanh(x[None], x[None], [w, w], False, 0, 0.0, False, False, False)
+    with pytest.raises(
+        RuntimeError, match=r"gru_cell: expected weights of 3 \* 3 rows for a state of 3, got \(12, 3\) and \(12, 3\)"
+    ):
+        torch.gru_cell(x, x, w, w)
+    assert [tuple(h.shape) for h in torch.lstm_cell(x, [x, x], w, w)] == [(2, 3), (2, 3)]

@@ -38,6 +38,19 @@ def _weights(name, params, has_biases, places):
         yield (*pair, *biases, rest[-1] if each % 2 else None)
 
 
+_GATES = {"LSTM": 4, "GRU": 3}
+
+
+def _states(name, mode, hx):
+    """The states of a layer or cell: of an LSTM two."""
+    if mode != "LSTM":
+        return (hx,)
+    if isinstance(hx, torch.Tensor) or len(hx) != 2:
+        given = "a tensor" if isinstance(hx, torch.Tensor) else f"{len(hx)}"
+        raise RuntimeError(f"{name}: expected two hidden states (h, c), got {given}")
+    return tuple(hx)
+
+
 def _sequence(name, mode):
     def layers(*args: Any) -> Any:
         if len(args) != 9:
@@ -53,9 +66,11 @@ def _sequence(name, mode):
                 raise RuntimeError(f"{name}: expected input of 3 dims, (steps, batch, size), got {tuple(x.shape)}")
         if (x.shape[1 if batch_first else 0]) == 0:
             raise RuntimeError(f"{name}: expected a sequence of at least one step, got {tuple(x.shape)}")
+        if num_layers < 1:
+            raise RuntimeError(f"{name}: expected num_layers of at least 1, got {num_layers}")
         directions = 2 if bidirectional else 1
         weights = list(_weights(name, params, has_biases, num_layers * directions))
-        first = tuple(hx) if mode == "LSTM" else (hx,)
+        first = _states(name, mode, hx)
         if any(h.dim() != 3 or h.shape[0] != num_layers * directions for h in first):
             raise RuntimeError(
                 f"{name}: expected states of shape ({num_layers * directions}, batch, size), got {[tuple(h.shape) for h in first]}"
@@ -75,11 +90,17 @@ def _sequence(name, mode):
 
 def _cell(name, mode):
     def step(input: Any, hx: Any, w_ih: Any, w_hh: Any, b_ih: Any = None, b_hh: Any = None) -> Any:
-        state = tuple(hx) if mode == "LSTM" else (hx,)
+        state = _states(name, mode, hx)
         if input.dim() != 2 or any(h.dim() != 2 or h.shape[0] != input.shape[0] for h in state):
             raise RuntimeError(
                 f"{name}: expected input (batch, size) and states (batch, size) of the same batch, "
                 f"got {tuple(input.shape)} and {[tuple(h.shape) for h in state]}"
+            )
+        hidden, gates = w_hh.shape[-1] if w_hh.dim() else 0, _GATES.get(mode, 1)
+        if any(w.dim() != 2 or w.shape[0] != gates * hidden for w in (w_ih, w_hh)):
+            raise RuntimeError(
+                f"{name}: expected weights of {gates} * {hidden} rows for a state of {hidden}, got {tuple(w_ih.shape)} and "
+                f"{tuple(w_hh.shape)}"
             )
         new = STEPS[mode](F.linear(input, w_ih, b_ih), state, w_hh, b_hh)
         return new if mode == "LSTM" else new[0]
