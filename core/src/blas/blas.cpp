@@ -87,7 +87,10 @@ void run(const Product<T>& p) {
     }
   }
   t_openblas = false;
-  kernel_of<T>(gemm_kernels())(p);
+  Product<T> q = p;
+  if ((p.c.col == 1 && p.c.row == p.n) || (p.c.row == 1 && p.c.col == p.m))
+    q.epilogue = take_epilogue(p.c.data, p.m * p.n);
+  kernel_of<T>(gemm_kernels())(q);
 }
 
 // Half and BFloat16 are summed in float: operands are widened, the result is rounded once.

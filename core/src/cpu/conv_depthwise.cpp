@@ -7,6 +7,7 @@
 #include "kernels/conv_patch.h"
 #include "kernels/conv_sums.h"
 #include "kernels/conv_tasks.h"
+#include "kernels/finish.h"
 #include "ops/conv/workspace.h"
 
 namespace torch::TORCH_ISA {
@@ -213,6 +214,8 @@ class Depthwise {
       }
     }
     whole_ = job.phase_count == job.phases[0].step[1] * job.phases[0].step[2];
+    outputs_ = image_.images * job.groups * job.out_h * job.out_w;
+    epilogue_ = take_epilogue(job.out, outputs_);
   }
 
   void run() const {
@@ -225,6 +228,7 @@ class Depthwise {
       const int64_t begin = part(pieces, task, tasks), end = part(pieces, task + 1, tasks);
       if (begin < end) Task(*this, lanes, band).run(begin, end);
     });
+    if (last_) finish_all(epilogue_, outputs_);
   }
 
  private:
@@ -295,6 +299,7 @@ class Depthwise {
           transpose_strip(out + int64_t(from) * job_.out_w + p, plane, turned_ + p * W, W, wide, count_,
                           first_lanes(wide) & S::kAll);
         }
+        all_.epilogue_((out - job_.out) + int64_t(from) * job_.out_w, count_, plane, positions);
       }
     }
 
@@ -331,6 +336,8 @@ class Depthwise {
   const int64_t blocks_;
   int rows_ = 0, weights_ = 0;
   bool whole_;
+  int64_t outputs_;
+  Epilogue epilogue_;
 };
 
 template <class T>

@@ -8,6 +8,7 @@
 // output; the few positions past a row's end are computed and dropped.
 #include "kernels/conv_planes.h"
 #include "kernels/conv_tasks.h"
+#include "kernels/finish.h"
 #include "ops/conv/workspace.h"
 #include "storage/forms.h"
 
@@ -120,6 +121,10 @@ class DirectConvolution {
     band_ = (tallest_ + bands_ - 1) / bands_;
     split_ = {job.h, job.w, job.stride[0], job.stride[1], job.top, job.left, band_ + job.below, pitch};
     steps_ = job.channels * job.tap_count;
+    outputs_ = job.images * job.groups * job.rows * job.out_h * job.out_w;
+    epilogue_ = take_epilogue(job.out, outputs_);
+    by_bands_ = job.phase_count == 1 && job.phases[0].step[1] == 1 && job.phases[0].step[2] == 1 &&
+                tallest_ == job.out_h && widest == job.out_w;
   }
 
   void run() {
@@ -147,6 +152,7 @@ class DirectConvolution {
       for (int64_t k = part(pieces, task, tasks); k < part(pieces, task + 1, tasks); k++)
         band(k / bands_ / job_.groups, k / bands_ % job_.groups, int(k % bands_), weights, offsets);
     });
+    if (!by_bands_) finish_all(epilogue_, outputs_);
   }
 
  private:
@@ -221,6 +227,9 @@ class DirectConvolution {
       weights += packed_rows_ * steps;
       offsets += steps;
     }
+    const int first = index * band_, rows = job_.out_h - first < band_ ? job_.out_h - first : band_;
+    if (by_bands_ && rows > 0)
+      epilogue_((out - job_.out) + int64_t(first) * job_.out_w, job_.rows, out_plane, int64_t(rows) * job_.out_w);
   }
 
   // `rows` rows of the phase's positions from `first` on, all output channels.
@@ -302,7 +311,9 @@ class DirectConvolution {
   const int64_t packed_rows_;
   PlaneSplit split_;
   int tallest_ = 0, bands_, band_;
-  int64_t steps_;
+  int64_t steps_, outputs_;
+  Epilogue epilogue_;
+  bool by_bands_;  // a band has whole rows of the output
 };
 
 void direct(const Direct& job) { DirectConvolution(job).run(); }

@@ -6,6 +6,7 @@
 // bits for any number of threads and any assignment of tiles to them.
 #include "kernels/conv_patch.h"
 #include "kernels/conv_tasks.h"
+#include "kernels/finish.h"
 #include "ops/conv/workspace.h"
 #include "storage/forms.h"
 
@@ -21,6 +22,7 @@ constexpr int64_t kPackedOnce = 262144;       // weights up to 1 MB are packed o
 constexpr int64_t kBlockBytes = 1024 * 1024;  // packed patches shared by all rows: half of L2
 constexpr int64_t kFewColumns = 1024;         // too few for packed weights to pay, where they can be read as they lie
 constexpr int kSpare = 2;                     // lanes beyond whole vectors that are summed along the steps
+constexpr int64_t kFinishBytes = 64 * 1024;   // of outputs that wait for their epilogue
 constexpr int64_t kRowGroup = 4;              // row panels of large weights that are packed together, just before use
 
 template <class T>
@@ -36,6 +38,11 @@ class Product {
     steps_ = pieces_.size_ * most_taps_;
     in_place_ = columns_ < kFewColumns && rows_lie_well();
     kept_ = packed_once();
+    const Grid& g = job.phases[0].grid;
+    plane_ = int64_t(g.d) * g.h * g.w;
+    // The output is dense: where it has one phase, its positions are those of the planes.
+    epilogue_ = take_epilogue(job.out, g.images * job.out_image);
+    by_positions_ = job.phase_count == 1 && plane_ == job.out_channel;
   }
 
   void run() {
@@ -44,6 +51,7 @@ class Product {
       share_columns();
     else
       share_rows();
+    if (!by_positions_) finish_all(epilogue_, job_.phases[0].grid.images * job_.out_image);
   }
 
  private:
@@ -207,6 +215,16 @@ class Product {
     }
     if (!direct && q == pieces_.count - 1) scatter(to, sums + o * kPanel<T>, r, out, job_.out_channel);
   }
+  // The positions of panels [begin, end) have their last values, in rows from `row` on, counted over all groups.
+  void finish(int64_t row, int64_t rows, int64_t begin, int64_t end) const {
+    if (!epilogue_ || !by_positions_) return;
+    const int64_t last = end * kPanel<T> < columns_ ? end * kPanel<T> : columns_;
+    for (int64_t p = begin * kPanel<T>; p < last;) {
+      const int64_t image = p / plane_, stop = (image + 1) * plane_ < last ? (image + 1) * plane_ : last;
+      epilogue_(image * job_.out_image + row * job_.out_channel + p % plane_, rows, job_.out_channel, stop - p);
+      p = stop;
+    }
+  }
   Runs<T> runs(const Phase& p, int64_t j) const {
     return Runs<T>(p, j * kPanel<T>, job_.out_image, job_.out_h, job_.out_w);
   }
@@ -237,7 +255,8 @@ class Product {
     const int64_t at_once = most_taps_ == 1 ? kAtOnce : 1, tile_size = job_.rows * kPanel<T>;
     T* patches = workspace_of<T>(Slot::Patches, at_once * panel_size());
     T* sums = workspace_of<T>(Slot::Tile, at_once * tile_size);
-    for (int64_t j = begin; j < end; j += at_once) {
+    const int64_t fit = kFinishBytes / (tile_size * int64_t(sizeof(T))), some = fit < 8 ? 8 : fit;  // panels
+    for (int64_t j = begin, done = begin; j < end; j += at_once) {
       const int64_t count = end - j < at_once ? end - j : at_once;
       for (int64_t q = 0; q < pieces_.count; q++) {
         pack_image(patches, p, group, q, j, count);
@@ -248,6 +267,10 @@ class Product {
           for (int64_t i = 0; i < rows_.count; i++)
             multiply(p, to, group, q, i, a + rows_.begin(i) * steps, patches + k * panel_size(), sums + k * tile_size);
         }
+      }
+      if (const int64_t here = j + count; here - done >= some || here == end) {
+        finish(group * job_.rows, job_.rows, done, here);
+        done = here;
       }
     }
   }
@@ -304,6 +327,7 @@ class Product {
                    patches + at * panel_size(), sums + at * job_.rows * kPanel<T>);
         }
     });
+    if (q == pieces_.count - 1) finish(rows_.begin(i0), rows, begin, end);
   }
 
   // f(phase, first, last panel within the phase) for the parts of [begin, end), numbered over all phases.
@@ -324,6 +348,9 @@ class Product {
   int64_t panels_ = 0, columns_ = 0, steps_;
   bool in_place_;            // weights are read as they lie,
   const T* kept_ = nullptr;  // unless they are constants, and packed already
+  Epilogue epilogue_;
+  int64_t plane_;
+  bool by_positions_;
 };
 
 template <class T>

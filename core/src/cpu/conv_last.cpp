@@ -7,6 +7,7 @@
 #include "kernels/conv_patch.h"
 #include "kernels/conv_sums.h"
 #include "kernels/conv_tasks.h"
+#include "kernels/finish.h"
 #include "ops/conv/workspace.h"
 #include "storage/forms.h"
 
@@ -101,13 +102,27 @@ class Product {
   using S = Simd<T>;
 
  public:
-  explicit Product(const PatchGemm<T>& job) : job_(job), panels_((job.rows + kPanel<T> - 1) / kPanel<T>) {}
+  explicit Product(const PatchGemm<T>& job)
+      : job_(job),
+        panels_((job.rows + kPanel<T> - 1) / kPanel<T>),
+        outputs_(job.phases[0].grid.images * job.out_image),
+        epilogue_(take_epilogue(job.out, outputs_)) {}
 
   void run() const {
     for (int f = 0; f < job_.phase_count; f++) phase(job_.phases[f]);
+    if (!by_positions()) finish_all(epilogue_, outputs_);
   }
 
  private:
+  static bool is_in_place(const Phase& p) { return p.step[0] == 1 && p.step[1] == 1 && p.step[2] == 1; }
+  // Whether positions are those of the output, one after the other.
+  bool by_positions() const {
+    const Phase& p = job_.phases[0];
+    return job_.phase_count == 1 && is_in_place(p) && columns_of(p.grid) * job_.rows == outputs_;
+  }
+  void finish(int64_t first, int64_t count) const {
+    if (epilogue_ && by_positions()) epilogue_(first * job_.rows, 1, 0, count * job_.rows);
+  }
   void phase(const Phase& p) const {
     const Pieces pieces(p.tap_count * job_.channels);
     const int64_t positions = columns_of(p.grid), blocks = (positions + kBlock - 1) / kBlock;
@@ -126,7 +141,7 @@ class Product {
       pack_all(all);
       weights = all;
     }
-    const bool in_place = p.step[0] == 1 && p.step[1] == 1 && p.step[2] == 1;
+    const bool in_place = is_in_place(p);
     if (blocks >= kManyBlocks) {
       const int64_t tasks = tasks_for(work, blocks);
       parallel_run(tasks, [&](int64_t task) {
@@ -141,6 +156,7 @@ class Product {
               multiply(patches, count, pieces, q, weights + packed_at(pieces, q, j), j, out);
           }
           if (!in_place) spread(p, sums, first, count, 0, job_.rows);
+          finish(first, count);
         }
       });
       return;
@@ -168,6 +184,7 @@ class Product {
           if (!in_place) spread(p, sums, first, count, j * kPanel<T>, end < job_.rows ? end : job_.rows);
         }
       });
+      finish(first, count);
     }
   }
 
@@ -245,7 +262,8 @@ class Product {
   }
 
   const PatchGemm<T>& job_;
-  const int64_t panels_;
+  const int64_t panels_, outputs_;
+  const Epilogue epilogue_;
 };
 
 // dw[output][step] = sum over positions of dy[position][output] * patch[position][step].

@@ -12,6 +12,7 @@
 
 #include "kernels/conv_patch.h"
 #include "kernels/conv_tasks.h"
+#include "kernels/finish.h"
 #include "ops/conv/engine.h"
 #include "ops/conv/workspace.h"
 #include "storage/forms.h"
@@ -76,7 +77,10 @@ class WinogradConvolution {
         if (!block(part(panels_, k, blocks_), part(panels_, k + 1, blocks_), weights))
           finite.store(false, std::memory_order_relaxed);
     });
-    return finite.load();
+    if (!finite.load()) return false;
+    const int64_t outputs = job_.images * job_.rows * out_plane_;
+    finish_all(take_epilogue(job_.out, outputs), outputs);
+    return true;
   }
 
  private:

@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "cpu/gemm_kernels.h"
+#include "kernels/finish.h"
 #include "kernels/gemm_pack.h"
 #include "storage/forms.h"
 #include "torch/core/pool.h"
@@ -28,6 +30,17 @@ constexpr int64_t kMostTasks = 128;
 struct Block {
   int64_t i0, i1, j0, j1;
 };
+
+// A block of C has its last values.
+template <class T>
+void finish(const Product<T>& p, const Block& at) {
+  if (!p.epilogue) return;
+  const int64_t rows = at.i1 - at.i0, columns = at.j1 - at.j0, first = at.i0 * p.c.row + at.j0 * p.c.col;
+  if (p.c.col == 1 && (p.c.row != 1 || columns >= rows))
+    p.epilogue(first, rows, p.c.row, columns);
+  else
+    p.epilogue(first, columns, p.c.col, rows);
+}
 
 // What the product is added to, c.col == 1: d where it lies, or c, into which beta * d has been written. A bias is read
 // in place: 700 x 10000 x 200, 29.4 -> 28.8 ms (one thread of an AMD EPYC, Zen 4).
@@ -138,6 +151,7 @@ void dot_product(const Product<T>& p) {
                                                        {p.c.at(i0, j0), p.c.row, p.c.col}, add);
                     }
                   }
+                finish(p, {i_begin, i_end, j_begin, j_end});
               });
 }
 
@@ -189,17 +203,18 @@ void direct_product(const Product<T>& p) {
     if (outer) {
       for (int64_t i = block.i0; i < block.i1; i += kRowsAtOnce)
         direct_block<T, Pairs>(p, {i, std::min(block.i1, i + kRowsAtOnce), block.j0, block.j1}, 0, p.k, add);
-      return;
+      return finish(p, block);
     }
     if (!few) {  // in runs of k that leave a panel of B in L1 for the next rows
       for (int64_t k = 0; k < p.k; k += kChunk<T>)
         direct_block<T, Pairs>(p, block, k, std::min(p.k, k + kChunk<T>), add_at(k));
-      return;
+      return finish(p, block);
     }
     for (int64_t j = block.j0; j < block.j1; j += kSlice)
       for (int64_t k = 0; k < p.k; k += kRun)
         direct_block<T, Pairs>(p, {block.i0, block.i1, j, std::min(block.j1, j + kSlice)}, k, std::min(p.k, k + kRun),
                                add_at(k));
+    finish(p, block);
   });
 }
 
@@ -313,6 +328,7 @@ void packed_product(const Product<T>& p) {
                     {pack_a ? a.at(q, i) : a.source.at(i, q * kc), b.at(q, j), p.c.at(i0 + i, j0 + j), k, p.a.row,
                      p.a.col, kWidth, p.c.row, p.alpha, add.data ? add.at(i0 + i, j0 + j) : nullptr, add.row, width});
             }
+          if (k0 + depth >= p.k) finish(p, at);
         });
       }
   }
@@ -320,8 +336,15 @@ void packed_product(const Product<T>& p) {
 
 // --- choice ---
 
+constexpr int64_t kSmallBytes = 128 << 10;  // of C: it stays in L2, and its blocks are too narrow for epilogues
+
 template <class T, bool Pairs>
 void product(Product<T> p) {
+  if (p.epilogue && p.m * p.n * int64_t(sizeof(T)) <= kSmallBytes) {
+    const Epilogue epilogue = std::exchange(p.epilogue, {});
+    product<T, Pairs>(p);
+    return finish_all(epilogue, p.m * p.n);
+  }
   // A side of length 1 has no stride: give it the one that helps.
   if (p.m == 1) p.c.row = p.a.row = 1;
   if (p.n == 1) p.c.col = p.b.col = 1;
@@ -335,11 +358,11 @@ void product(Product<T> p) {
     if (p.c.row == 1) return product<T, Pairs>(p.transposed());
     const Scratch<T> whole(p.m * p.n);
     Product<T> q = p;
-    q.c = {whole.data(), p.n, 1};
+    q.c = {whole.data(), p.n, 1}, q.epilogue = {};
     product<T, Pairs>(q);
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t j = 0; j < p.n; ++j) *p.c.at(i, j) = *q.c.at(i, j);
-    return;
+    return finish(p, {0, p.m, 0, p.n});
   }
   const double flops = 2.0 * p.m * p.n * p.k;
   // Read as they lie: a big B once, or one that stays in L2 for a few rows.
@@ -357,11 +380,11 @@ void product(Product<T> p) {
   if (p.n <= kMostRows && p.a.row == 1 && p.m > 2 * kMostRows) {  // the big operand is A, read along its columns
     const Scratch<T> turned(p.m * p.n);
     Product<T> q = p.transposed();
-    q.c = {turned.data(), p.m, 1};
+    q.c = {turned.data(), p.m, 1}, q.epilogue = {};
     direct_product<T, Pairs>(q);
     for (int64_t i = 0; i < p.m; ++i)
       for (int64_t j = 0; j < p.n; ++j) *p.c.at(i, j) = turned.data()[j * p.m + i];
-    return;
+    return finish(p, {0, p.m, 0, p.n});
   }
   packed_product<T, Pairs>(p);
 }

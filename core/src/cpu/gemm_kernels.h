@@ -5,6 +5,7 @@
 
 #include "blas/blas.h"
 #include "dispatch/work.h"
+#include "storage/epilogue.h"
 #include "torch/core/cpu.h"
 #include "torch/core/half.h"
 
@@ -19,10 +20,11 @@ struct Product {
   Factor<T> beta;
   MatrixView<const T> d;
   MatrixView<T> c;
+  Epilogue epilogue = {};  // where c is dense
 
   // The same product read the other way round: c' = b' @ a'.
   Product transposed() const noexcept {
-    return {n, m, k, alpha, b.transposed(), a.transposed(), beta, d.transposed(), c.transposed()};
+    return {n, m, k, alpha, b.transposed(), a.transposed(), beta, d.transposed(), c.transposed(), epilogue};
   }
 };
 

@@ -5,6 +5,7 @@
 
 #include "cpu/norm_kernels.h"
 #include "kernels/channel.h"
+#include "kernels/finish.h"
 #include "kernels/lanes.h"
 #include "torch/core/pool.h"
 
@@ -161,15 +162,18 @@ void over_elements(NormShape s, Plane plane, Row row) {
 
 template <class T>
 void channel_affine(const T* x, const T* scale, const T* shift, T* y, NormShape s) {
+  const Epilogue epilogue = take_epilogue(y, s.n * s.c * s.inner);
   over_elements<T>(
       s,
       [&](int64_t at, int64_t c) {
         Vec<T> a(scale[c]), b(shift[c]);
         sweep<T>(s.inner, [&](int64_t i, int count) { put(y + at + i, fma(get(x + at + i, count), a, b), count); });
+        epilogue(at, 1, 0, s.inner);
       },
       [&](int64_t at, int64_t c, int count) {
         put(y + at, fma(get(x + at, count), get(scale + c, count), get(shift + c, count)), count);
       });
+  if (s.inner == 1) finish_all(epilogue, s.n * s.c);
 }
 
 template <class T>
