@@ -249,11 +249,22 @@ void Grouping::group() {
       plan_.steps_.push_back(make(item));
     } else {
       std::shared_ptr<RegionPlan::Step> group;
-      if (item.is_group && reduces_) group = std::make_shared<RegionPlan::Step>(make(item));
+      if (item.is_group && (reduces_ || reads_handed_out(item))) group = std::make_shared<RegionPlan::Step>(make(item));
       plan_.steps_.push_back(std::move(singles_[size_t(item.calls[0])]));
       plan_.steps_.back().as_group = std::move(group);
     }
   }
+}
+
+// Whether the kernel of a call could do it.
+bool Grouping::reads_handed_out(const Item& item) const {
+  return std::any_of(item.calls.begin(), item.calls.end(), [&](int c) {
+    const auto& in = singles_[size_t(c)].in;
+    return std::any_of(in.begin(), in.end(), [&](int v) {
+      const int from = v < 0 ? -1 : item_of_[size_t(v)];
+      return from >= 0 && !items_[size_t(from)].is_group && plan_.hands_out_[size_t(items_[size_t(from)].calls[0])];
+    });
+  });
 }
 
 // One loop by itself is a call, but where it may stand in blocks of rows.
@@ -401,6 +412,13 @@ RegionPlan::Step Grouping::make(const Item& item) {
   if (!is_on_cpu(item.calls[0])) {
     make_chain(step, values, calls, by_value);
     return step;
+  }
+  if (reads_handed_out(item)) {
+    auto text = std::make_shared<RegionPlan::GroupText>();
+    text->values = values, text->calls = calls;
+    text->of.assign(values.size(), -1);
+    for (auto [mine, v] : by_value) text->of[size_t(mine)] = v;
+    step.text = std::move(text);
   }
   const auto [columns, has_number] = find_rows(step, values, by_value);
   if (columns && (has_number || reduces_)) {

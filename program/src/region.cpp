@@ -16,7 +16,7 @@ Region::~Region() = default;
 bool Region::is_worth_it(const RegionText& text) {
   int loops = 0;
   for (const RegionCall& c : text.calls) loops += c.row->attr.is_pointwise || c.row->attr.is_composite;
-  return loops > 1;
+  return loops > 0 && text.calls.size() > 1;  // two loops, or one that the kernel of a call may do
 }
 
 bool Region::run(const Cell* const* inputs, Cell* outputs) const {

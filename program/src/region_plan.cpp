@@ -4,6 +4,7 @@
 
 #include "blocks.h"
 #include "boxing.h"
+#include "epilogue.h"
 #include "flat.h"
 #include "grouping.h"
 #include "rows.h"
@@ -84,7 +85,11 @@ RegionPlan::RegionPlan(const RegionText& text, const Cell* const* inputs, Cell* 
   for (int i = 0; i < text.inputs; ++i) cells[size_t(i)] = *inputs[i];
   std::vector<Step> steps;
   for (size_t k = 0; k < text.calls.size(); ++k) {
-    make_call(text.calls[k], cells);
+    const RegionCall& call = text.calls[k];
+    Epilogue::Probe probe;
+    make_call(call, cells);
+    const Cell* result = call.results.size() == 1 && !call.gives_list ? &cells[size_t(call.results[0])] : nullptr;
+    hands_out_.push_back(result && result->is(Cell::Tag::Tensor) && probe.is_taken_for(result->to_tensor()));
     steps.push_back(single(int(k), cells));
   }
   for (size_t i = 0; i < text.outputs.size(); ++i) outputs[i] = cells[size_t(text.outputs[i])];
@@ -100,10 +105,11 @@ RegionPlan::RegionPlan(const RegionText& text, const Cell* const* inputs, Cell* 
     Blocks::find(*this, cells);
     Flat::find(*this, cells);
     straight_ = Straight::find(*this, cells);
+    if (!straight_) Epilogue::find(*this, cells);
   }
   find_drops();
-  has_groups_ =
-      std::any_of(steps_.begin(), steps_.end(), [](const Step& s) { return s.tiles || s.chain || s.rows || s.blocks; });
+  has_groups_ = std::any_of(steps_.begin(), steps_.end(),
+                            [](const Step& s) { return s.tiles || s.chain || s.rows || s.blocks || s.epilogue; });
 }
 
 RegionPlan::~RegionPlan() = default;
@@ -128,6 +134,7 @@ std::string RegionPlan::describe(const Step& s) const {
     if (!names.empty()) names += ' ';
     names += text_.calls[size_t(c)].row->schema.op_name();
   }
+  if (s.epilogue) return "  call   " + names + ", in one kernel" + s.epilogue->describe() + "\n";
   if (!s.tiles && !s.chain) return "  call   " + names + "\n";
   std::string shape;
   for (int64_t n : s.made[0].sizes()) shape += (shape.empty() ? "" : ", ") + std::to_string(n);

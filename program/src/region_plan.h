@@ -9,6 +9,7 @@
 namespace torch::program {
 
 class Blocks;
+class Epilogue;
 class Flat;
 class Rows;
 class Straight;
@@ -28,10 +29,17 @@ class RegionPlan {
  private:
   friend class Grouping;
   friend class Blocks;
+  friend class Epilogue;
   friend class Flat;
   friend class Rows;
   friend class Straight;
   class Registers;
+  // What a group is made from.
+  struct GroupText {
+    std::vector<TileValue> values;
+    std::vector<TileCall> calls;
+    std::vector<int> of;  // by value, the region's; -1: none of it
+  };
   // A group of calls over tiles or as a chain, or a call, or several of both for some rows after the other (rows.h,
   // blocks.h).
   struct Step {
@@ -53,6 +61,8 @@ class RegionPlan {
     // Of a flat group (flat.h): how many elements, and where each operand begins, in bytes from its tensor.
     int64_t flat = 0;
     std::vector<int64_t> distances;
+    std::shared_ptr<const GroupText> text;
+    std::shared_ptr<const Epilogue> epilogue;  // of a call, whose kernel does a group (epilogue.h)
   };
   Step single(int call, const std::vector<Cell>& cells) const;
   void find_drops();
@@ -60,10 +70,12 @@ class RegionPlan {
   // `rows`: of these only, where the step stands in blocks; else -1.
   static bool run_step(const Step& s, Registers& registers, int64_t rows);
   static bool run_call(const Step& s, Registers& registers, int64_t rows);
+  static bool invoke(const Step& s, Registers& registers, Result& result);
 
   const RegionText& text_;
   Guards guards_;
   std::vector<Step> steps_;
+  std::vector<bool> hands_out_;  // by call, whether its kernel does epilogues
   bool has_groups_ = false;
   std::unique_ptr<const Straight> straight_;  // which stands for all of them
 };

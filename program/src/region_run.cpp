@@ -2,6 +2,7 @@
 
 #include "blocks.h"
 #include "boxing.h"
+#include "epilogue.h"
 #include "rows.h"
 #include "straight.h"
 
@@ -17,8 +18,7 @@ bool is_as_planned(const Tensor& t, const Geometry& made, int64_t rows) {
 
 }  // namespace
 
-bool RegionPlan::run_call(const Step& s, Registers& registers, int64_t rows) {
-  Result result;
+bool RegionPlan::invoke(const Step& s, Registers& registers, Result& result) {
   const RowCall& call = *s.row;
   const size_t bytes = sizeof(torch::Value) * call.row->schema.count;
   auto* values = static_cast<torch::Value*>(__builtin_alloca(bytes));
@@ -37,6 +37,12 @@ bool RegionPlan::run_call(const Step& s, Registers& registers, int64_t rows) {
     values[parameter].size = int64_t(list.size());
   }
   call.row->invoke(values, result);
+  return true;
+}
+
+bool RegionPlan::run_call(const Step& s, Registers& registers, int64_t rows) {
+  Result result;
+  if (!invoke(s, registers, result)) return false;
   if (s.gives_list && result.list.size() != s.out.size()) return false;
   for (size_t i = 0; i < s.out.size(); ++i) {
     Tensor& t = s.gives_list ? result.list[i] : result.tensors[i];
@@ -52,6 +58,7 @@ bool RegionPlan::run_call(const Step& s, Registers& registers, int64_t rows) {
 bool RegionPlan::run_step(const Step& s, Registers& registers, int64_t rows) {
   if (s.rows) return s.rows->run(registers);
   if (s.blocks) return s.blocks->run(registers);
+  if (s.epilogue) return s.epilogue->run(s, registers);
   if (!s.tiles && !s.chain) return run_call(s, registers, rows);
   for (const auto& [v, geometry] : s.expected)
     if (!registers[v] || (rows < 0 && !geometry.fits(registers[v]))) return false;

@@ -287,10 +287,7 @@ bool Rows::run(RegionPlan::Registers& registers) const {
         else if (part.is_of_numbers)
           part.tiles->run(data, count);
         else
-          for (int64_t r = 0; r < count; ++r) {
-            part.tiles->run(data, columns_);
-            for (size_t k = 0; k < part.at.size(); ++k) data[k] += part.steps[k];
-          }
+          part.tiles->run_each(data, columns_, count, part.steps.data());
       }
       for (size_t i = 0; i < places_.size(); ++i)
         if (places_[i].offset < 0) at[i] += some_ * places_[i].row_step;

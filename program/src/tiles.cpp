@@ -280,10 +280,7 @@ void Tiles::run_rows(TensorImpl* const* operands) const {
   parallel_for(rows, std::max<int64_t>(1, kernel_.grain / columns_), [&](int64_t begin, int64_t end) {
     char* data[kMaxOperands];
     for (int k = 0; k < count; ++k) data[k] = static_cast<char*>(operands[k]->data()) + begin * row_steps_[size_t(k)];
-    for (int64_t r = begin; r < end; ++r) {
-      run(data, columns_, this);
-      for (int k = 0; k < count; ++k) data[k] += row_steps_[size_t(k)];
-    }
+    run_each(data, columns_, end - begin, row_steps_.data());
   });
 }
 
@@ -296,6 +293,29 @@ void Tiles::run_fused(char* const* data, int64_t n) const {
     operand[k] = r < operands ? data[r] : constants_.get() + (r - operands) * kTileBytes;
   }
   s.loop(operand, n, nullptr);
+}
+
+void Tiles::run_each(char** data, int64_t n, int64_t rows, const int64_t* steps) const {
+  const int operands = kernel_.outputs + kernel_.inputs;
+  if (!is_one_fused_) {
+    for (int64_t r = 0; r < rows; ++r) {
+      run(data, n, this);
+      for (int k = 0; k < operands; ++k) data[k] += steps[k];
+    }
+    return;
+  }
+  const Step& s = steps_[0];
+  char* operand[kMaxOperands];
+  int64_t step[kMaxOperands];
+  for (int k = 0; k < s.operands; ++k) {
+    const int r = s.at[k];
+    operand[k] = r < operands ? data[r] : constants_.get() + (r - operands) * kTileBytes;
+    step[k] = r < operands ? steps[r] : 0;
+  }
+  for (int64_t r = 0; r < rows; ++r) {
+    s.loop(operand, n, nullptr);
+    for (int k = 0; k < s.operands; ++k) operand[k] += step[k];
+  }
 }
 
 void Tiles::run(char* const* data, int64_t n, const void* self) {

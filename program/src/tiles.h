@@ -57,6 +57,8 @@ class Tiles {
   void run_rows(TensorImpl* const* operands) const;
   // Over n elements of operands that are as the kernel has them.
   void run(char* const* data, int64_t n) const { run(data, n, this); }
+  // The same `rows` times: from one to the next operand k lies steps[k] bytes further.
+  void run_each(char** data, int64_t n, int64_t rows, const int64_t* steps) const;
   // From a row of operand k to the next, in bytes.
   int64_t row_step(size_t k) const noexcept { return row_steps_[k]; }
   Kernel kernel() const noexcept { return kernel_; }
