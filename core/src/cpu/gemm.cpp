@@ -263,30 +263,45 @@ void pack_all(double flops, int64_t tasks, const F& task) {
   for (int64_t t = 0; t < tasks; ++t) task(t);
 }
 
-// All of B in panels, where it is a constant: few rows do not pay for packing it at each call.
+// All of B in panels, for all chunks of k.
 template <class T>
-const T* packed_once(const Product<T>& p, int64_t width, int64_t kc) {
+constexpr int64_t kColumns = 2 * kLanes<T>;  // of a panel
+template <class T>
+Packed<T> all_of_b(int64_t n, int64_t k, MatrixView<const T> b, T* to) {
+  const int64_t kc = std::min(kChunk<T>, k);
+  return {{b.data, b.col, b.row}, n, kColumns<T>, kColumns<T>, kc, ceil_div(n, kColumns<T>), to};
+}
+template <class T>
+int64_t packed_size(int64_t n, int64_t k) {
+  const Packed<T> b = all_of_b<T>(n, k, {}, nullptr);
+  return ceil_div(k, b.kc) * b.panels * b.width * b.kc;
+}
+template <class T>
+void pack_b(int64_t n, int64_t k, MatrixView<const T> matrix, T* to) {
+  const Packed<T> b = all_of_b<T>(n, k, matrix, to);
+  pack_all(double(n) * double(k), b.tasks(ceil_div(k, b.kc)), [&](int64_t t) { b.pack(t, k); });
+}
+
+// Where it is a constant: few rows do not pay for packing it at each call.
+template <class T>
+const T* packed_once(const Product<T>& p) {
   constexpr int64_t kManyRows = 1024;
   if (p.m > kManyRows) return nullptr;
-  Packed<T> b{{p.b.data, p.b.col, p.b.row}, p.n, width, width, kc, ceil_div(p.n, width), nullptr};
-  const int64_t chunks = ceil_div(p.k, kc);
-  const FormKey key{p.b.data, FormKind::Columns, {p.n, p.k, p.b.row, p.b.col, width, kc, int64_t(sizeof(T))}};
-  return form_of<T>(key, chunks * b.panels * width * kc, [&](T* to) {
-    b.data = to;
-    pack_all(double(p.n) * double(p.k), b.tasks(chunks), [&](int64_t t) { b.pack(t, p.k); });
-  });
+  const int64_t kc = std::min(kChunk<T>, p.k);
+  const FormKey key{p.b.data, FormKind::Columns, {p.n, p.k, p.b.row, p.b.col, kColumns<T>, kc, int64_t(sizeof(T))}};
+  return form_of<T>(key, packed_size<T>(p.n, p.k), [&](T* to) { pack_b<T>(p.n, p.k, p.b, to); });
 }
 
 // c.col == 1.
 template <class T, bool Pairs>
 void packed_product(const Product<T>& p) {
-  constexpr int64_t kWidth = 2 * kLanes<T>;
+  constexpr int64_t kWidth = kColumns<T>;
   static constexpr auto kPackedTable = panel_table<T, Pairs, 2, true, false>();
   static constexpr auto kTable = panel_table<T, Pairs, 2, false, false>(),
                         kEdgeTable = panel_table<T, Pairs, 2, false, true>();
   static constexpr auto kEdgeOne = panel_table<T, Pairs, 1, false, true>();
   const int64_t kc = std::min(kChunk<T>, p.k), m_side = std::min<int64_t>(p.m, 8192);
-  const T* const whole_b = packed_once(p, kWidth, kc);
+  const T* const whole_b = p.packed ? p.packed : packed_once(p);
   const int64_t n_side =
       whole_b ? p.n : std::min<int64_t>(p.n, kPackedBytes / (kc * static_cast<int64_t>(sizeof(T))) / kWidth * kWidth);
   const int64_t tile = tile_rows(m_side), panels_a = ceil_div(m_side, tile), panels_b = ceil_div(n_side, kWidth);
@@ -345,6 +360,7 @@ void product(Product<T> p) {
     product<T, Pairs>(p);
     return finish_all(epilogue, p.m * p.n);
   }
+  if (p.packed && p.c.col == 1) return packed_product<T, Pairs>(p);
   // A side of length 1 has no stride: give it the one that helps.
   if (p.m == 1) p.c.row = p.a.row = 1;
   if (p.n == 1) p.c.col = p.b.col = 1;
@@ -407,6 +423,10 @@ T dot_block(int64_t n, const T* x, const T* y) {
 // The float half of the table; gemm_types.cpp has the rest.
 void gemm_f32(const Product<float>& p) { product<float, false>(p); }
 void gemm_f64(const Product<double>& p) { product<double, false>(p); }
+int64_t gemm_packed_f32(int64_t n, int64_t k) { return packed_size<float>(n, k); }
+int64_t gemm_packed_f64(int64_t n, int64_t k) { return packed_size<double>(n, k); }
+void gemm_pack_f32(int64_t n, int64_t k, MatrixView<const float> b, float* to) { pack_b(n, k, b, to); }
+void gemm_pack_f64(int64_t n, int64_t k, MatrixView<const double> b, double* to) { pack_b(n, k, b, to); }
 #if defined(__AVX512F__)
 void gemm_pairs(const Product<float>& p) { product<float, true>(p); }
 #endif

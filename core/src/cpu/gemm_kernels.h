@@ -20,11 +20,12 @@ struct Product {
   Factor<T> beta;
   MatrixView<const T> d;
   MatrixView<T> c;
-  Epilogue epilogue = {};  // where c is dense
+  Epilogue epilogue = {};     // where c is dense
+  const T* packed = nullptr;  // b, as GemmKernels::pack made it; of float and double
 
   // The same product read the other way round: c' = b' @ a'.
   Product transposed() const noexcept {
-    return {n, m, k, alpha, b.transposed(), a.transposed(), beta, d.transposed(), c.transposed(), epilogue};
+    return {n, m, k, alpha, b.transposed(), a.transposed(), beta, d.transposed(), c.transposed(), epilogue, nullptr};
   }
 };
 
@@ -39,6 +40,11 @@ struct TileProduct {
 struct GemmKernels {
   void (*f32)(const Product<float>&);
   void (*f64)(const Product<double>&);
+  // A matrix (k, n) as products read it, for who has many of them; and how many elements that takes.
+  int64_t (*packed_f32)(int64_t n, int64_t k);
+  int64_t (*packed_f64)(int64_t n, int64_t k);
+  void (*pack_f32)(int64_t n, int64_t k, MatrixView<const float> b, float* to);
+  void (*pack_f64)(int64_t n, int64_t k, MatrixView<const double> b, double* to);
   void (*u8)(const Product<uint8_t>&);
   void (*u16)(const Product<uint16_t>&);
   void (*u32)(const Product<uint32_t>&);

@@ -14,6 +14,10 @@ namespace torch::TORCH_ISA {
 
 void gemm_f32(const Product<float>&);
 void gemm_f64(const Product<double>&);
+int64_t gemm_packed_f32(int64_t, int64_t);
+int64_t gemm_packed_f64(int64_t, int64_t);
+void gemm_pack_f32(int64_t, int64_t, MatrixView<const float>, float*);
+void gemm_pack_f64(int64_t, int64_t, MatrixView<const double>, double*);
 #if defined(__AVX512F__)
 void gemm_pairs(const Product<float>&);
 void gemm_tiles(const TileProduct&);
@@ -125,6 +129,10 @@ void pair_up(int64_t n, const BFloat16* low, const BFloat16* high, uint32_t* pai
 constexpr GemmKernels kTable = {
     gemm_f32,
     gemm_f64,
+    gemm_packed_f32,
+    gemm_packed_f64,
+    gemm_pack_f32,
+    gemm_pack_f64,
     product<uint8_t>,
     product<uint16_t>,
     product<uint32_t>,

@@ -6,12 +6,14 @@
 #include <string_view>
 
 #include "blas/blas.h"
+#include "cpu/gemm_kernels.h"
 #include "cpu/recurrent_kernels.h"
 #include "dispatch/register.h"
 #include "dispatch/work.h"
 #include "iterate/dense.h"
 #include "ops/norm.h"
 #include "ops/recurrence_work.h"
+#include "storage/forms.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/matmul.h"
@@ -57,26 +59,66 @@ const T* data_or_null(const Tensor& t) {
   return t ? t.data<T>() : nullptr;
 }
 
+// The matrix (k, n) that the steps of a sequence are multiplied by: packed for products of several rows, once for all
+// steps, and where it is a constant (storage/forms.h) once for all calls.
+template <class T>
+class StepWeight {
+ public:
+  StepWeight(const Recurrence& s, const Tensor& whose, MatrixView<const T> view, int64_t n, int64_t k)
+      : view_(view), n_(n), k_(k) {
+    if (s.batch == 1 || s.steps == 1 || blas_provider() == BlasProvider::OpenBlas) return;
+    const GemmKernels& kernels = gemm_kernels();
+    const auto pack = [&](T* to) {
+      if constexpr (sizeof(T) == 4)
+        kernels.pack_f32(n, k, view, to);
+      else
+        kernels.pack_f64(n, k, view, to);
+    };
+    const int64_t count = sizeof(T) == 4 ? kernels.packed_f32(n, k) : kernels.packed_f64(n, k);
+    packed_ = form_of<T>({view.data, FormKind::Step, {n, k, view.row, view.col, int64_t(sizeof(T))}}, count, pack);
+    if (packed_) return;
+    own_ = empty_tensor({count}, whose.dtype(), whose.device());
+    pack(own_.data<T>());
+    packed_ = own_.data<T>();
+  }
+
+  // c = a @ this + beta * d, of contiguous a and c.
+  void multiply(int64_t rows, const T* a, T beta, MatrixView<const T> d, T* c) const {
+    const MatrixView<const T> left{a, k_, 1};
+    const MatrixView<T> to{c, n_, 1};
+    if (!packed_) return gemm<T>(rows, n_, k_, T(1), left, view_, beta, d, to);
+    const Product<T> product{rows, n_, k_, T(1), left, view_, beta, d, to, {}, packed_};
+    if constexpr (sizeof(T) == 4)
+      gemm_kernels().f32(product);
+    else
+      gemm_kernels().f64(product);
+  }
+
+ private:
+  const MatrixView<const T> view_;
+  const int64_t n_, k_;
+  const T* packed_ = nullptr;
+  Tensor own_;
+};
+
 template <class T>
 struct Forward {
   const Recurrence& s;
   const RecurrentKernels<T>& kernels;
   const T *gates, *bias;
-  MatrixView<const T> weight;  // (H, G)
+  StepWeight<T> weight;  // (H, G)
 
   // One step from the state `h` (and `c`), whose parts are written where they are to stay.
   void step(int64_t time, const T* h, const T* c, T* acted, T* sums, T* new_c, T* new_h) const {
     const int64_t n = s.gates();
     const T* x = gates + time * s.batch * n;
-    const MatrixView<const T> state{h, s.size, 1};
     if (s.is_gru()) {
-      const MatrixView<const T> b{bias, 0, 1};
-      gemm<T>(s.batch, n, s.size, T(1), state, weight, T(bias ? 1 : 0), b, {sums, n, 1});
+      weight.multiply(s.batch, h, T(bias ? 1 : 0), {bias, 0, 1}, sums);
       kernels.gru(s.cell(), x, sums, h, acted, new_h);
       return;
     }
     T* const sum = s.is_lstm() ? acted : new_h;
-    gemm<T>(s.batch, n, s.size, T(1), state, weight, T(1), {x, n, 1}, {sum, n, 1});
+    weight.multiply(s.batch, h, T(1), {x, n, 1}, sum);
     if (s.is_lstm())
       kernels.lstm(s.cell(), bias, c, acted, new_c, new_h);
     else
@@ -92,16 +134,16 @@ void forward_on_cpu(const Recurrence& s, const RecurrenceCall& c) {
   if (!has_kernels(dtype)) return recurrence_by_operators.forward(s, c);
   const auto made = [&](IntArrayRef sizes) { return empty_tensor(sizes, dtype, c.gates.device()); };
   const bool has_cell = s.is_lstm();
-  // A product of several rows reads a matrix fastest along its rows, so that the steps share one transpose.
-  const bool turned = s.batch > 1 && s.steps > 1;
-  const Tensor w = turned ? as_contiguous(transpose(c.weight, 0, 1), dtype) : c.weight;
   const Tensor sums = made({s.batch, s.is_gru() ? s.gates() : 0}), passing = made({s.batch, c.keep ? 0 : s.acted()}),
                two = made({has_cell && !c.keep ? 2 : 0, s.batch, s.size});
   as_float(dtype, [&](auto zero) {
     using T = decltype(zero);
-    const MatrixView<const T> rows{w.data<T>(), turned ? s.gates() : s.size, 1};
-    const Forward<T> run{s, work<RecurrentKernels<T>>.on_cpu(), c.gates.data<T>(), data_or_null<T>(c.bias),
-                         turned ? rows : rows.transposed()};
+    const MatrixView<const T> turned{c.weight.data<T>(), 1, s.size};
+    const Forward<T> run{s,
+                         work<RecurrentKernels<T>>.on_cpu(),
+                         c.gates.data<T>(),
+                         data_or_null<T>(c.bias),
+                         {s, c.weight, turned, s.gates(), s.size}};
     const int64_t n = s.state();
     const T *h_before = c.hidden.data<T>(), *c_before = data_or_null<T>(c.cell);
     for (int64_t step = 0; step < s.steps; ++step) {
@@ -138,6 +180,7 @@ RecurrenceGradients backward_on_cpu(const Recurrence& s, const RecurrenceGradien
     };
     T* const dh = grad_hidden.data<T>();
     if (const T* own = given(s.steps - 1)) std::copy_n(own, n, dh);
+    const StepWeight<T> weight(s, c.weight, {c.weight.data<T>(), s.size, 1}, s.size, g);
     if (c.grad_last_cell && has_cell) std::copy_n(c.grad_last_cell.data<T>(), n, grad_cell.data<T>());
     for (int64_t step = s.steps - 1; step >= 0; --step) {
       const int64_t t = s.at(step);
@@ -153,8 +196,7 @@ RecurrenceGradients backward_on_cpu(const Recurrence& s, const RecurrenceGradien
       } else {
         kernels.rnn_backward(s.cell(), s.is_relu(), dh, after, dx);
       }
-      gemm<T>(s.batch, s.size, g, T(1), {ds, g, 1}, {c.weight.data<T>(), s.size, 1}, T(more ? 1 : 0), {more, s.size, 1},
-              {dh, s.size, 1});
+      weight.multiply(s.batch, ds, T(more ? 1 : 0), {more, s.size, 1}, dh);
     }
   });
   auto [of_weight, of_bias] = recurrence_weights(s, grad_state, c.states);

@@ -16,7 +16,7 @@
 
 namespace torch {
 
-enum class FormKind : int64_t { Columns, ConvRows, ConvLast, Winograd, Direct };
+enum class FormKind : int64_t { Columns, ConvRows, ConvLast, Winograd, Direct, Step };
 
 // An operand, and all that its form follows from.
 struct FormKey {
