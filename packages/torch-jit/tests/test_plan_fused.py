@@ -3,6 +3,7 @@
 import itertools
 import platform
 import random
+import re
 
 import pytest
 import torch
@@ -167,13 +168,20 @@ def test_composed_softmax_and_norm_by_blocks_of_rows(threads):
         d = x - x.mean(-1, keepdim=True)
         return d * torch.rsqrt((d * d).mean(-1, keepdim=True) + 1e-5) * w + b
 
+    def norm_by_var(x, w, b):
+        return (x - x.mean(-1, keepdim=True)) / torch.sqrt(x.var(-1, keepdim=True, unbiased=False) + 1e-5) * w + b
+
+    def norm_by_std(x, w, b):
+        return (x - x.mean(-1, keepdim=True)) / x.std(-1, keepdim=True) * w + b
+
     before = torch.get_num_threads()
     torch.set_num_threads(threads)
     try:
         x, w, b = torch.randn(1001, 770), torch.randn(770), torch.randn(770)
-        for f, args in [(softmax, (x,)), (norm, (x, w, b))]:
+        for f, args in [(softmax, (x,)), (norm, (x, w, b)), (norm_by_var, (x, w, b)), (norm_by_std, (x, w, b))]:
             plan = plan_of(f, *args)
-            assert "blocks of" in plan.describe()
+            rows = re.search(r"blocks of (\d+) of 1001 rows", plan.describe())
+            assert int(rows[1]) < 16, plan.describe()  # no call between: all of a block lies in the first cache
             assert same(plan(*args), f(*args))
     finally:
         torch.set_num_threads(before)

@@ -23,21 +23,35 @@ double variance(const MomentsAcc& a, double correction, bool root) {
   return root ? std::sqrt(v) : v;
 }
 
+template <class T, bool kRoot>
+void finish_rows(const void* acc, int64_t n, double correction, void* out) {
+  const auto* a = static_cast<const MomentsAcc*>(acc);
+  for (int64_t i = 0; i < n; ++i) static_cast<T*>(out)[i] = T(variance(a[i], correction, kRoot));
+}
+
+template <class T>
+auto of_rows(bool root) {
+  return root ? finish_rows<T, true> : finish_rows<T, false>;
+}
+
 // The spread (variance or deviation) and, where wanted, the mean of a real tensor.
 void moments_into(const char* op, const Tensor& self, const DimSet& dims, double correction, bool root,
                   const Tensor& spread, const Tensor* mean) {
   DType t = self.dtype() == DType::Float64 ? DType::Float64 : DType::Float32;
   Tensor outs[2] = {spread, mean ? *mean : spread};
-  run_reduction({Reduce::Moments, t, t}, self, dims, outs, mean ? 2 : 1,
-                [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
-                  auto* a = static_cast<const MomentsAcc*>(acc);
-                  store_results(spread.dtype(), n, out[0], step[0],
-                                [&](int64_t i) { return variance(a[i], correction, root); });
-                  if (mean)
-                    store_results(mean->dtype(), n, out[1], step[1],
-                                  [&](int64_t i) { return a[i].count == 0 ? NAN : a[i].mean; });
-                },
-                {op, root ? Ending::Deviation : Ending::Variance, correction});
+  Ending ending{op, root ? Ending::Deviation : Ending::Variance, correction};
+  if (!mean && spread.dtype() == DType::Float32) ending.of_rows = of_rows<float>(root);
+  if (!mean && spread.dtype() == DType::Float64) ending.of_rows = of_rows<double>(root);
+  run_reduction(
+      {Reduce::Moments, t, t}, self, dims, outs, mean ? 2 : 1,
+      [&](const void* acc, int64_t n, char* const* out, const int64_t* step) {
+        auto* a = static_cast<const MomentsAcc*>(acc);
+        store_results(spread.dtype(), n, out[0], step[0], [&](int64_t i) { return variance(a[i], correction, root); });
+        if (mean)
+          store_results(mean->dtype(), n, out[1], step[1],
+                        [&](int64_t i) { return a[i].count == 0 ? NAN : a[i].mean; });
+      },
+      ending);
 }
 
 struct Spread {
