@@ -287,7 +287,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
         raise RuntimeError(f"pdist only supports 2D tensors, got: {input.dim()}D")
     if p < 0:
         raise RuntimeError("pdist only supports non-negative p values")
-    rows, columns = _C._operator("triu_indices")(len(input), len(input), 1)
+    rows, columns = _C._operator("triu_indices")(input.shape[0], input.shape[0], 1)
     if _takes_pairs(input, input, p):
         return _pairs(input, input, p)[rows, columns]
     return _C._operator("norm")(input[rows] - input[columns], p, -1)

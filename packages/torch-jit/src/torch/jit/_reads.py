@@ -99,15 +99,37 @@ class TracedSize(tuple):
         return TracedSize(found) if isinstance(index, slice) else found
 
 
+#: modules of torch whose functions are composed of operators, as users' are
+_LAYERS = (
+    "torch.nn.functional",
+    "torch.nn.modules",
+    "torch.nn.utils",
+    "torch._operators",
+    "torch.functional",
+    "torch.linalg",
+    "torch.special",
+    "torch.fft",
+)
+
+
+def _sized(frame):
+    """The tracer, when users' code or a composed function asks for sizes, which are values of the graph there."""
+    tracer = current()
+    if tracer is None or not ir._native._tracing():
+        return None
+    name = frame.f_globals.get("__name__") or ""
+    return tracer if name.startswith(_LAYERS) or not (name == "torch" or name.startswith("torch.")) else None
+
+
 def _shape(self):
-    tracer = _asked(sys._getframe(1))
+    tracer = _sized(sys._getframe(1))
     if tracer is None or not tracer.has_value(self):
         return _before["shape"].__get__(self)
     return _sizes(self, tracer)
 
 
 def _size(self, dim=None):
-    tracer = _asked(sys._getframe(1))
+    tracer = _sized(sys._getframe(1))
     if tracer is None or not tracer.has_value(self):
         return _before["size"].__get__(self)() if dim is None else _before["size"].__get__(self)(dim)
     sizes = _sizes(self, tracer)
@@ -115,7 +137,7 @@ def _size(self, dim=None):
 
 
 def _numel(self):
-    tracer = _asked(sys._getframe(1))
+    tracer = _sized(sys._getframe(1))
     number = _before["numel"].__get__(self)()
     if tracer is None or not tracer.has_value(self):
         return number

@@ -166,7 +166,7 @@ class _Reader:
         if self.padding_mode == "zeros":
             return place
         if self.padding_mode == "reflection":
-            low, span = (0.0, size - 1.0) if self.align_corners else (-0.5, float(size))
+            low, span = (0.0, size - 1.0) if self.align_corners else (-0.5, size * 1.0)
             if span <= 0:
                 return place * 0
             offset = (place - low).abs()
