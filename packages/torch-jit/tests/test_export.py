@@ -521,3 +521,43 @@ def test_a_generator_is_refused_with_the_way_out():
 
     with pytest.raises(UserError, match="gives rand a generator.*call torch.manual_seed"):
         torch.export.export(Draws(), (torch.ones(3),))
+
+
+def test_dicts_may_come_in_another_order():
+    class Sum(torch.nn.Module):
+        def forward(self, given, *, more):
+            return given["a"] - given["b"]["x"] * more["k"][0]
+
+    x = torch.tensor([1.0, 2.0])
+    module = torch.export.export(Sum(), ({"a": x, "b": {"x": x, "y": x}},), {"more": {"k": [x], "z": x}}).module()
+    found = module({"b": {"y": x, "x": 2 * x}, "a": 3 * x}, more={"z": x, "k": [x]})
+    assert found.tolist() == [1.0, -2.0]
+    with pytest.raises(ValueError, match="exported for the arguments"):
+        module({"a": x}, more={"z": x, "k": [x]})
+
+
+def test_dims_of_two_names_that_must_be_equal_are_refused_with_a_fix():
+    class Add(torch.nn.Module):
+        def forward(self, x, y):
+            return x + y
+
+    a, b, args = torch.export.Dim("a"), torch.export.Dim("b"), (torch.ones(4), torch.ones(4))
+    with pytest.raises(
+        torch.export.UserError,
+        match=r"(?s)Constraints violated \(b\)!.*b = y.size\(\)\[0\] and a = x.size\(\)\[0\] must.*b = a",
+    ):
+        torch.export.export(Add(), args, dynamic_shapes={"x": {0: a}, "y": {0: b}})
+    with pytest.raises(
+        torch.export.UserError, match=r"(?s)Constraints violated \(a\)!.*only 4.*Suggested fixes:\n  a = 4"
+    ):
+        torch.export.export(Add(), args, dynamic_shapes={"x": {0: a}, "y": None})
+    auto = torch.export.Dim.AUTO
+    module = torch.export.export(Add(), args, dynamic_shapes={"x": {0: auto}, "y": {0: auto}}).module()
+    assert module(torch.ones(6), torch.ones(6)).shape == (6,)
+
+
+def test_ranges_have_a_lower_and_an_upper_bound():
+    batch = torch.export.Dim("batch", min=2, max=8)
+    program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes=({0: batch},))
+    (bounds,) = program.range_constraints.values()
+    assert (bounds.lower, bounds.upper) == (2, 8)

@@ -21,7 +21,7 @@ import torch
 from ._build import Builder
 from ._dims import AdditionalInputs, Dim, ShapesCollection, dims, located
 from ._errors import UserError, UserErrorType
-from ._observe import observe
+from ._observe import names_of_leaves, observe, refuse_other_names
 from ._unflatten import FlatArgsAdapter, InterpreterModule, UnflattenedModule, unflatten
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature, default_decompositions
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature
@@ -58,7 +58,9 @@ def export(
             UserErrorType.INVALID_INPUT,
             f"preserve_module_call_signature: the module has no submodule {', '.join(unknown)}",
         )
-    return _export(mod, args, dict(kwargs or {}), dynamic_shapes, preserved=tuple(preserve_module_call_signature))
+    return _export(
+        mod, args, dict(kwargs or {}), dynamic_shapes, preserved=tuple(preserve_module_call_signature), by_names=True
+    )
 
 
 def _state(module: Any) -> dict[str, Any]:
@@ -69,11 +71,14 @@ def _state(module: Any) -> dict[str, Any]:
 
 
 def _export(
-    function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any, moving: Any = None, preserved: tuple[str, ...] = ()
-) -> ExportedProgram:
+    function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any, moving: Any = None, preserved: tuple[str, ...] = (),
+    by_names: bool = False,
+) -> ExportedProgram:  # fmt: skip
     if moving is None:
         moving = located(function, args, kwargs, dynamic_shapes)
     observed = observe(function, args, kwargs, moving, preserved)
+    if by_names:
+        refuse_other_names(observed.symbols, names_of_leaves(function, args, kwargs))
     builder = Builder(observed, function)
     graph = builder.build()
     state = _state(function) if isinstance(function, torch.nn.Module) else {}

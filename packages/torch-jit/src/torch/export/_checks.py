@@ -12,6 +12,20 @@ if TYPE_CHECKING:
     from typing import Any
 
 
+def _in_order_of(spec, value):
+    """A nesting whose dicts have their keys in the order of a spec, where they have the same keys."""
+    if spec.is_leaf():
+        return value
+    children = spec.children()
+    if isinstance(value, dict) and type(value) is spec.type and isinstance(spec.context, list):
+        if set(value) != set(spec.context):
+            return value
+        return type(value)((k, _in_order_of(child, value[k])) for k, child in zip(spec.context, children, strict=True))
+    if type(value) in (tuple, list) and type(value) is spec.type and len(value) == len(children):
+        return type(value)(_in_order_of(child, part) for child, part in zip(children, value, strict=True))
+    return value
+
+
 class Leaves:
     """Takes the arguments of a call apart, in the order of the program's inputs, and looks at each."""
 
@@ -29,6 +43,8 @@ class Leaves:
 
     def __call__(self, args: tuple, kwargs: dict) -> list:
         leaves, spec = pytree.tree_flatten((args, kwargs))
+        if spec != self._spec:
+            leaves, spec = pytree.tree_flatten(_in_order_of(self._spec, (args, kwargs)))
         if spec != self._spec:
             leaves = self._in_order(args, kwargs)
         if self._check:
@@ -52,7 +68,7 @@ class Leaves:
         )
         if len(args) <= len(names) and set(values) == set(names):
             again = (tuple(values[n] for n in names[:count]), {n: values[n] for n in names[count:]})
-            leaves, spec = pytree.tree_flatten(again)
+            leaves, spec = pytree.tree_flatten(_in_order_of(self._spec, again))
             if spec == self._spec:
                 return leaves
         raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import inspect
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 from torch import _pytree as pytree
@@ -26,6 +27,19 @@ class _Hint(enum.Enum):
 
 class DimError(AssertionError, ValueError):
     """A Dim that cannot be; caught as AssertionError, which it is in PyTorch, and as ValueError."""
+
+
+class ValueRange(NamedTuple):
+    """The least and the greatest that a size may be.
+
+    >>> batch = torch.export.Dim("batch", min=2, max=8)
+    >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes=({0: batch},))
+    >>> program.range_constraints["batch"].upper
+    8
+    """
+
+    lower: int
+    upper: int
 
 
 @dataclass(frozen=True)

@@ -42,6 +42,8 @@ class Symbol:
     example: int
     places: list[tuple[int, int, Dim | None]] = field(default_factory=list)
     optional: bool = False
+    #: the symbol whose size this one has to have always
+    same_as: Symbol | None = None
 
     def sizes(self, way: str, shift: int) -> list[int] | None:
         if way == "within":
@@ -232,6 +234,8 @@ def _plans(function, leaves, spec, moving):
             runs = [{s.name: own[n] for s, own in zip(together, sizes, strict=True)} for n in range(_RUNS)]
             if not any(_fails(function, leaves, spec, together, run) for run in runs):
                 plans.update({s.name: own for s, own in zip(together, sizes, strict=True)})
+                for each in together[1:]:
+                    each.same_as = together[0]
                 break
     kept = [s for s in moving if s.name in plans]
     for symbol in moving:
@@ -239,8 +243,9 @@ def _plans(function, leaves, spec, moving):
             error = failures.get(symbol.name)
             raise UserError(
                 UserErrorType.CONSTRAINT_VIOLATION,
-                f"{symbol.name} was to change, and the program takes only {symbol.example}"
-                + (f": {type(error).__name__}: {error}" if error else ": its bounds leave no other sizes to try"),
+                f"Constraints violated ({symbol.name})! {symbol.name} was to change, and the program takes only {symbol.example}"
+                + (f": {type(error).__name__}: {error}" if error else ": its bounds leave no other sizes to try")
+                + f"\nSuggested fixes:\n  {symbol.name} = {symbol.example}",
             ) from error
     return kept, plans
 
@@ -254,6 +259,22 @@ def _fails(function, leaves, spec, moving, sizes):
     except Exception as error:  # whatever the program raises says that it does not take the size
         return error
     return None
+
+
+def refuse_other_names(symbols: list[Symbol], names: list[str]) -> None:
+    """UserError for Dims of two names whose sizes must be equal; those without a name are free to be."""
+    pairs = [(s, s.same_as) for s in symbols if s.same_as and s.places[0][2] is not None and s.same_as.places[0][2]]
+    if not pairs:
+        return
+    where = lambda s: f"{s.name} = {names[s.places[0][0]]}.size()[{s.places[0][1]}]"
+    lines = [f"  - The values of {where(s)} and {where(other)} must always be equal." for s, other in pairs]
+    fixes = [f"  {s.name} = {other.name}" for s, other in pairs]
+    raise UserError(
+        UserErrorType.CONSTRAINT_VIOLATION,
+        "\n".join(
+            [f"Constraints violated ({', '.join(s.name for s, _ in pairs)})!", *lines, "Suggested fixes:", *fixes]
+        ),
+    )
 
 
 def names_of_leaves(function: Any, args: tuple, kwargs: dict) -> list[str]:

@@ -13,6 +13,7 @@ from torch.fx import Graph, GraphModule
 from torch.fx.graph import CodeGen
 
 from ._checks import Leaves
+from ._dims import ValueRange
 from .graph_signature import (
     ConstantArgument,
     CustomObjArgument,
@@ -97,7 +98,7 @@ class ExportedProgram:
         self._graph_module = GraphModule(root if isinstance(root, dict) else {}, graph)
         self._graph_signature = graph_signature
         self._state_dict = state_dict
-        self._range_constraints = range_constraints
+        self._range_constraints = {name: ValueRange(*bounds) for name, bounds in range_constraints.items()}
         self._module_call_graph = module_call_graph
         self._example_inputs = example_inputs
         self._constants = constants or {}
