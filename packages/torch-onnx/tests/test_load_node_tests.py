@@ -10,8 +10,10 @@ from onnx.backend.test.case import node
 from torch.onnx._import import tensor_of
 
 MODULES = (
-    "attention", "averagepool", "batch_normalization", "bitcast", "cast", "castlike", "convtranspose", "dequantizelinear", "identity", "if_",
-    "layernormalization", "lppool", "maxpool", "onehot", "quantizelinear", "reducemax", "resize", "spacetodepth", "tensorscatter", "unique",
+    "adagrad", "adam", "attention", "averagepool", "batch_normalization", "bitcast", "cast", "castlike", "causal_conv_with_state",
+    "convtranspose", "deformconv", "dequantizelinear", "flexattention", "identity", "if_", "layernormalization", "linear_attention",
+    "lppool", "maxpool", "momentum", "onehot", "quantizelinear", "reducemax", "resize", "roialign", "sequence_map", "spacetodepth",
+    "swiglu", "tensorscatter", "unique",
 )  # fmt: skip
 LACKING = ("FLOAT4", "float4", "FLOAT8E8M0", "string", "STRING")  # element types that torch has not
 
@@ -87,6 +89,48 @@ def test_weights_of_4_bits_are_held_in_bytes_and_follow_the_moves_of_a_graph():
     choice = onnx.helper.make_node("If", ["c"], ["y"], then_branch=branch, else_branch=branch)
     with pytest.raises(NotImplementedError, match="takes 'w', integers of 2 or 4 bits"):
         torch.onnx.load(model([choice], [("c", 9, [])], [("y", 22, [2, 3])], [weight]))
+
+
+def test_regions_are_pooled_as_onnxruntime_does():
+    onnxruntime = pytest.importorskip("onnxruntime")
+    node = onnx.helper.make_node("MaxRoiPool", ["x", "boxes"], ["y"], pooled_shape=[2, 3], spatial_scale=0.5)
+    proto = model([node], [("x", 1, [2, 3, 9, 11]), ("boxes", 1, [3, 5])], [("y", 1, [3, 3, 2, 3])])
+    proto.ir_version = 10
+    x = torch.rand(2, 3, 9, 11, generator=torch.Generator().manual_seed(0))
+    boxes = torch.tensor([[0.0, 0, 0, 21, 17], [1, 4, 2, 9, 13], [0, 18, 15, 30, 40]])
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    (wanted,) = session.run(None, {"x": x.numpy(), "boxes": boxes.numpy()})
+    np.testing.assert_array_equal(torch.onnx.load(proto)(x, boxes).numpy(), wanted)
+
+
+def test_an_operator_with_a_definition_trains():
+    node = onnx.helper.make_node("SwiGLU", ["x", "w"], ["y"], alpha=2.0)
+    graph = onnx.helper.make_graph(
+        [node],
+        "g",
+        [onnx.helper.make_tensor_value_info("x", 1, [2])],
+        [onnx.helper.make_tensor_value_info("y", 1, [2])],
+        [onnx.numpy_helper.from_array(np.float32([1.0, -3.0]), "w")],
+    )
+    module = torch.onnx.load(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 28)]))
+    x = torch.tensor([0.5, 2.0])
+    module(x).sum().backward()
+    torch.testing.assert_close(module.w.grad, x * torch.sigmoid(2 * x))
+
+
+def test_the_type_that_a_definition_needs_is_inferred():
+    node = onnx.helper.make_node("CausalConvWithState", ["z", "w"], ["y", "s"])
+    first = onnx.helper.make_node("Split", ["x"], ["z", "rest"], axis=0, num_outputs=2)
+    graph = onnx.helper.make_graph(
+        [first, node],
+        "g",
+        [onnx.helper.make_tensor_value_info("x", 1, None), onnx.helper.make_tensor_value_info("w", 1, [2, 1, 3])],
+        [onnx.helper.make_tensor_value_info("y", 1, None), onnx.helper.make_tensor_value_info("s", 1, None)],
+    )
+    proto = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 27)])
+    module = torch.onnx.load(proto)
+    y, state = module(torch.ones(2, 2, 5), torch.ones(2, 1, 3))
+    assert y.shape == (1, 2, 5) and y[0, 0].tolist() == [1, 2, 3, 3, 3] and state.shape == (1, 2, 2)
 
 
 def test_an_element_type_that_torch_lacks_is_named():

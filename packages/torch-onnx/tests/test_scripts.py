@@ -138,12 +138,41 @@ def test_recurrent_layers_of_traces_and_scripts_are_nodes_for_any_length(compile
         numpy.testing.assert_allclose(run(proto, given)[0], model(given).detach().numpy(), rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("options", [{"dropout": 0.5}, {"proj_size": 2}])
-def test_recurrent_layers_that_onnx_lacks_are_refused(options):
-    model, x = Outputs(torch.nn.LSTM(4, 3, 2, **options)), torch.randn(5, 2, 4)
+@pytest.mark.parametrize("compiled", COMPILED)
+@pytest.mark.parametrize("options", [
+    {}, {"bidirectional": True}, {"bias": False, "num_layers": 2}, {"bidirectional": True, "num_layers": 2, "batch_first": True},
+])  # fmt: skip
+def test_projections_are_a_scan_of_any_length(compiled, options):
+    model, x = torch.nn.LSTM(4, 5, proj_size=3, **options).eval(), torch.rand(6, 2, 4)
+    script = torch.jit.trace(model, x) if compiled is torch.jit.trace else torch.jit.script(model)
+    axes = {"x": {0: "first", 1: "second"}}
+    proto = torch.onnx.export(script, (x,), input_names=["x"], dynamic_axes=axes).model_proto
+    assert [node.op_type for node in proto.graph.node].count("Scan") == model.num_layers * (1 + model.bidirectional)
+    for given in (x, torch.rand(9, 3, 4)):
+        out, (h, c) = model(given)
+        for found, wanted in zip(run(proto, given), (out, h, c), strict=True):
+            numpy.testing.assert_allclose(found, wanted.detach().numpy(), rtol=1e-5, atol=1e-5)
+
+
+def test_dropout_between_layers_is_kept_in_training():
+    model, x = torch.nn.LSTM(4, 3, 3, dropout=0.5).train(), torch.ones(5, 2, 4)
     traced = torch.jit.trace(model, x, check_trace=False)
-    with pytest.raises(SymbolicValueError, match="with a projection|with dropout between them"):
-        torch.onnx.export(traced, (x,), training=torch.onnx.TrainingMode.PRESERVE)
+    proto = torch.onnx.export(traced, (x,), training=torch.onnx.TrainingMode.TRAINING).model_proto
+    assert [node.op_type for node in proto.graph.node if node.op_type in ("LSTM", "Dropout")] == [
+        "LSTM",
+        "Dropout",
+    ] * 2 + ["LSTM"]
+
+
+def test_arguments_that_are_left_out_have_their_defaults():
+    class Scaled(torch.nn.Module):
+        def forward(self, x: torch.Tensor, by: float = 3.0):
+            return x * by
+
+    script = torch.jit.script(Scaled())
+    assert run(torch.onnx.export(script, (torch.ones(2),)).model_proto, torch.ones(2))[0].tolist() == [3.0, 3.0]
+    with pytest.raises(TypeError, match="missing value for argument 'x'"):
+        torch.onnx.export(script, ())
 
 
 @pytest.mark.parametrize("compiled", COMPILED)

@@ -74,6 +74,10 @@ def _scripted(model, args, kwargs, opset, options, training):
     if options.dynamic_shapes is not None:
         raise NotImplementedError("onnx.export: sizes of a script that may change are said by dynamic_axes")
     names = [v.debugName() for v in model.graph.inputs()][1:]
+    left_out = model.forward.schema.arguments[1 + len(args) :] if len(args) < len(names) else []
+    if absent := [a.name for a in left_out if not a.has_default_value()]:
+        raise TypeError(f"onnx.export: forward() is missing value for argument {', '.join(map(repr, absent))}")
+    args = (*args, *(a.default_value for a in left_out))
     moving = {}
     for name, dims in (options.dynamic_axes or {}).items():
         chosen = [i for i, n in enumerate(names) if n == name]

@@ -15,12 +15,13 @@ from torch.fx import Graph, GraphModule
 from torch.fx._writer import _custom_builtins
 
 from . import _inner, _types
-from ._reading import table
+from ._definitions import defined
+from ._reading import OF_DOMAINS, table
 
 
 def load(model: Any) -> GraphModule:
     """See :func:`torch.onnx.load`."""
-    proto = _inline(_read(model))
+    proto = defined(_inline(_read(model)))
     graph, opset = proto.graph, next((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), 1)
     _refuse(graph)
     return Importer(graph, opset, _fixed(graph)).module()
@@ -118,7 +119,7 @@ def _refuse(graph):
     """NotImplementedError with all operators that cannot be read."""
     known = {*table(), *_inner.KINDS, "Constant"}
     absent = sorted({n.op_type if not n.domain else f"{n.domain}::{n.op_type}" for n in _inner.nodes(graph)
-                     if n.domain not in ("", "ai.onnx") or n.op_type not in known})  # fmt: skip
+                     if n.op_type not in known or n.domain not in ("", "ai.onnx", OF_DOMAINS.get(n.op_type))})  # fmt: skip
     if absent:
         raise NotImplementedError(f"onnx.load: these operators cannot be read: {', '.join(absent)}")
 

@@ -233,18 +233,15 @@ class Walk:
         return self._emit(node, "interpolate", {"input": inputs[0], **given}, concrete, steps)
 
     def _layers(self, node, mode, inputs, steps):
-        """Recurrent layers as one step, where a node for each layer can say all."""
+        """Recurrent layers as one step."""
         x, states, params, biases, layers, dropout, train, both, batch_first = inputs
         states = states.concrete if mode == "LSTM" else [states]
-        weights = params.concrete
-        plain = {"bias": biases.concrete, "layers": layers.concrete, "bidirectional": both.concrete, "mode": mode}
-        if (
-            len(weights) % (4 if plain["bias"] else 2)
-            or len(weights) // plain["layers"] // (2 if both.concrete else 1) == 5
-        ):
-            raise self._refuse(node, "layers with a projection cannot be written")
-        if dropout.concrete and train.concrete:
-            raise self._refuse(node, "layers with dropout between them cannot be written while they train")
+        ways = 2 if both.concrete else 1
+        each = len(params.concrete) // (layers.concrete * ways)
+        plain = {
+            "bias": biases.concrete, "layers": layers.concrete, "bidirectional": both.concrete, "mode": mode,
+            "projected": each % 2 == 1, "dropout": float(dropout.concrete) if train.concrete else 0.0,
+        }  # fmt: skip
         turned = lambda known: self._emit(
             node,
             "transpose",
@@ -444,6 +441,11 @@ def _deep(known):
     return known
 
 
+def _leaves(known):
+    """The values within lists and tuples, one after another."""
+    return [leaf for each in known.concrete for leaf in _leaves(each)] if isinstance(known.concrete, list) else [known]
+
+
 def _holds_tensors(known):
     return isinstance(known.concrete, list) and any(isinstance(_deep(k), torch.Tensor) for k in known.concrete)
 
@@ -502,9 +504,7 @@ def read(module: Any, args: tuple, names: list[str], moving: dict[int, dict[int,
             arguments.append(Known(arg))
     with torch.no_grad():
         found = walk.method(module, module.graph, arguments, walk.program.steps)
-    flat: list[Known] = []
-    for each in found:
-        flat += each.concrete if isinstance(each.concrete, list) else [each]
+    flat = [leaf for each in found for leaf in _leaves(each)]
     walk.program.outputs = [
         k.value if k.value is not None else Value("constant", constant=torch.as_tensor(k.concrete)) for k in flat
     ]

@@ -157,6 +157,22 @@ class Writer:
         body, self.nodes = helper.make_graph(self.nodes, "body", *infos), outer
         return self.op("Loop", count, self.const(True), first, body=body)
 
+    def scan(self, turn: Any, first: list[str], x: str, dtype: torch.dtype, backward: bool) -> tuple[str, ...]:
+        """``states, y = turn(states, x[k])`` for each k, from behind where ``backward``: the last states, then all y."""
+        from onnx import helper
+
+        outer, self.nodes = self.nodes, []
+        states, entry = [self.unique("state") for _ in first], self.unique("entry")
+        last, y = turn(states, entry)
+        given = [self.op("Identity", name) for name in (*last, y)]
+        infos = [
+            [helper.make_tensor_value_info(n, _types.number(dtype), None) for n in part]
+            for part in ((*states, entry), given)
+        ]
+        body, self.nodes = helper.make_graph(self.nodes, "body", *infos), outer
+        ways = {"scan_input_directions": [1], "scan_output_directions": [1]} if backward else {}
+        return self.op("Scan", *first, x, outputs=len(given), body=body, num_scan_inputs=1, **ways)
+
     # --- frequent shapes of operators ---
 
     def reduce(self, kind: str, x: Any, dims: list[int] | None, keepdim: bool) -> str:

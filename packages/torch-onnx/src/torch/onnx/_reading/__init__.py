@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 READERS: dict[str, Callable[..., Any]] = {}
+#: domains of operators beside the standard's own
+OF_DOMAINS = dict.fromkeys(("Momentum", "Adagrad", "Adam"), "ai.onnx.preview.training")
 
 
 @functools.cache
@@ -33,10 +35,12 @@ def table() -> dict[str, Callable[..., Any]]:
         "optional",
         "quantized",
         "recurrent",
+        "regions",
         "resizing",
         "sequences",
         "shapes",
         "signals",
+        "training",
     ):
         import_module(f"{__name__}.{name}")
     return READERS

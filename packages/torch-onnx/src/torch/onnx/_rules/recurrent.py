@@ -1,4 +1,4 @@
-"""RNN, LSTM and GRU: one node for each layer."""
+"""RNN, LSTM and GRU: one node for each layer, and a Scan for each direction of an LSTM with projections."""
 
 from __future__ import annotations
 
@@ -12,11 +12,23 @@ _GATES = {"LSTM": [0, 3, 1, 2], "GRU": [1, 0, 2], "RNN_TANH": [0], "RNN_RELU": [
 
 @rule("recurrent")
 def recurrent(w, a, out):
-    ways, each = 2 if a.bidirectional else 1, 4 if a.bias else 2
+    projected, dropout = getattr(a, "projected", False), getattr(a, "dropout", 0.0)
+    ways, each = 2 if a.bidirectional else 1, (4 if a.bias else 2) + projected
     x, last = w.name(a.input), [[] for _ in a.states]
     hidden = a.weights[1].shape[1]
     for layer in range(a.layers):
         own = [a.weights[(layer * ways + way) * each :][:each] for way in range(ways)]
+        if layer and dropout:
+            x = w.op("Dropout", x, w.const(dropout, torch.float32), w.const(True))
+        if projected:
+            found = [
+                _projected(w, a, x, weights, [w.slice(s, 0, place, place + 1) for s in a.states], bool(way))
+                for way, (weights, place) in enumerate(zip(own, range(layer * ways, (layer + 1) * ways), strict=True))
+            ]
+            x = found[0][0] if ways == 1 else w.op("Concat", *(out for out, *_ in found), axis=-1)
+            for total, states in zip(last, zip(*(states for _, *states in found), strict=True), strict=True):
+                total += states
+            continue
         kernel, state = (_joined(w, [_gates(w, weights[i], a.mode) for weights in own]) for i in (0, 1))
         bias = None
         if a.bias:
@@ -38,6 +50,28 @@ def recurrent(w, a, out):
         for total, found in zip(last, states, strict=True):
             total.append(found)
     return (x, *(_along(w, parts) for parts in last))
+
+
+def _projected(w, a, x, weights, states, backward):
+    """One direction of an LSTM whose state is a projection of its output, which ONNX's LSTM lacks."""
+    kernel, recurrence, *biases, projection = weights
+    dtype = kernel.dtype
+    gates = w.op("MatMul", x, w.permute(kernel, [1, 0]))
+    for bias in biases:
+        gates = w.op("Add", gates, bias)
+    sizes = w.const([projection.shape[1]] * 4, torch.int64)
+    recurrence, projection = w.permute(recurrence, [1, 0]), w.permute(projection, [1, 0])
+
+    def turn(before, given):
+        h, c = before
+        i, f, g, o = w.op("Split", w.op("Add", given, w.op("MatMul", h, recurrence)), sizes, axis=-1, outputs=4)
+        i, f, o = (w.op("Sigmoid", gate) for gate in (i, f, o))
+        c = w.op("Add", w.op("Mul", f, c), w.op("Mul", i, w.op("Tanh", g)))
+        h = w.op("MatMul", w.op("Mul", o, w.op("Tanh", c)), projection)
+        return [h, c], h
+
+    h, c, out = w.scan(turn, [w.squeeze(s, 0) for s in states], gates, dtype, backward)
+    return out, w.unsqueeze(h, 0), w.unsqueeze(c, 0)
 
 
 def _gates(w, weight, mode):
