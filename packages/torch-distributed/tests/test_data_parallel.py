@@ -145,6 +145,68 @@ def test_parameters_without_part_that_nobody_asked_to_find_are_named(ranks):
         assert "find_unused_parameters=True" in str(result)
 
 
+@pytest.mark.parametrize("options", [{}, {"find_unused_parameters": True}, {"static_graph": True}], ids=str)
+def test_a_program_that_calls_backward_on_its_own_asks_for_the_averages(ranks, options):
+    def work(rank):
+        model = DistributedDataParallel(net(), **options)
+        x, y = batch(0, rank, 2)
+        for step in range(2):
+            model.zero_grad()
+            with model.no_sync():
+                loss = ((model(x) - y) ** 2).mean()
+            assert model.reducer._rebuild_buckets() is False
+            model.reducer.prepare_for_backward([])
+            loss.backward()
+            if model.static_graph:
+                model.reducer._delay_all_reduce()
+            one, (whole, targets) = net(), batch(0)
+            ((one(whole) - targets) ** 2).mean().backward()
+            for mine, p in zip(model.parameters(), one.parameters(), strict=True):
+                assert torch.allclose(mine.grad, p.grad, rtol=1e-12), step
+
+    ranks(2, work)
+
+
+def test_a_static_graph_whose_outputs_nobody_knew_learns_in_backward_what_has_no_part(ranks):
+    def work(rank):
+        model = DistributedDataParallel(Branches().double(), static_graph=True)
+        for step in range(3):
+            model.zero_grad()
+            x, _ = batch(step, rank, 2)
+            with model.no_sync():
+                loss = model(x, rank)["out"][0].sum()  # another branch on each rank
+            model.reducer.prepare_for_backward([])
+            loss.backward()
+            model.reducer._delay_all_reduce()
+            module, halves = model.module, [batch(step, r, 2)[0] for r in range(2)]
+            assert module.never.weight.grad is None
+            assert torch.allclose(module.a.weight.grad, halves[0].sum(0).expand(3, 6) / 2)
+            assert torch.allclose(module.b.weight.grad, halves[1].sum(0).expand(3, 6) / 2)
+
+    ranks(2, work)
+
+
+def test_the_training_so_far_can_be_asked_for(ranks):
+    def work(rank):
+        model = DistributedDataParallel(Branches().double(), find_unused_parameters=True)
+        before = model._get_ddp_logging_data()
+        assert before["world_size"] == 2
+        assert before["rank"] == rank
+        assert before["backend_name"] == dist.get_backend()
+        assert before["num_parameter_tensors"] == 6
+        assert before["total_parameter_size_bytes"] == 3 * (6 + 1) * 3 * 8
+        assert sum(map(int, before["bucket_sizes"].split(", "))) == before["total_parameter_size_bytes"]
+        assert "can_set_static_graph" not in before
+        seen = []
+        for branch in (0, 0, 1):
+            model(batch(0, rank, 2)[0], branch)["out"][0].sum().backward()
+            seen.append(model._get_ddp_logging_data()["can_set_static_graph"])
+        assert seen == [1, 1, 0]
+        assert model._get_ddp_logging_data()["iteration"] == 3
+
+    ranks(2, work)
+
+
 def test_models_that_differ_are_refused(ranks):
     def shapes(rank):
         DistributedDataParallel(nn.Linear(3, 4 + (rank == 1)))

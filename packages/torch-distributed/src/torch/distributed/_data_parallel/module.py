@@ -249,6 +249,37 @@ class DistributedDataParallel(nn.Module, Joinable):
     def _set_static_graph(self):
         self.static_graph = self.reducer.static = True
 
+    def _get_ddp_logging_data(self) -> dict[str, Any]:
+        """What is known of the training so far, by the names under which programs look for it.
+
+        ``can_set_static_graph`` says whether all iterations up to now had the same parameters without part; it is not
+        there before the first.
+        """
+        reducer = self.reducer
+        known = {
+            "module_name": type(self.module).__name__,
+            "backend_name": world.get_backend(self.process_group),
+            "world_size": self.process_group.size(),
+            "rank": self.process_group.rank(),
+            "dtypes": ", ".join(sorted({str(p.dtype).removeprefix("torch.") for p in reducer.parameters})),
+            "num_parameter_tensors": len(reducer.parameters),
+            "total_parameter_size_bytes": sum(p.numel() * p.element_size() for p in reducer.parameters),
+            "bucket_sizes": ", ".join(
+                str(sum(p.numel() * p.element_size() for p in b.parameters)) for b in reducer.buckets
+            ),
+            "bucket_cap_bytes": self.bucket_bytes_cap,
+            "broadcast_buffers": int(self.broadcast_buffers),
+            "find_unused_parameters": int(self.find_unused_parameters),
+            "gradient_as_bucket_view": int(self.gradient_as_bucket_view),
+            "static_graph": int(self.static_graph),
+            "is_multi_device_module": int(self.is_multi_device_module),
+            "has_rebuilt_buckets": int(reducer.rebuilt),
+            "iteration": reducer.iterations,
+        }
+        if reducer.iterations:
+            known["can_set_static_graph"] = int(reducer.alike)
+        return known
+
     # ---- uneven inputs
 
     def join(

@@ -39,6 +39,10 @@ class Reducer:
         self.static_unused = self.static_any = None
         self.divide_by_all = True
         self.armed = False
+        self.deferred = False  # whether buckets wait for _delay_all_reduce
+        self.alike = True  # whether all iterations so far had the same parameters without part
+        self.absent_before = None
+        self.iterations = 0
         self.used: set = set()
         # Gradients are ready in about the reverse of the order in which the parameters are registered.
         self.make_buckets([n for n in reversed(range(len(self.parameters))) if n not in self.sparse])
@@ -96,7 +100,11 @@ class Reducer:
     # ---- one iteration
 
     def prepare(self, outputs):
-        """Before backward: all buckets are empty; parameters that the outputs do not depend on will not come."""
+        """Before backward: all buckets are empty; parameters that the outputs do not depend on will not come.
+
+        Where nobody knows the outputs (None), all parameters are expected. With a static graph that has not been seen
+        yet, which ones come is then known when backward is over: the buckets wait for :meth:`_delay_all_reduce`.
+        """
         if self.armed and self.used:
             missing = [self.names[n] for b in self.buckets for n in sorted(b.missing)]
             missing += [self.names[n] for n in sorted(self.sparse_missing)]
@@ -109,16 +117,47 @@ class Reducer:
         self.sparse_missing = set(self.sparse)
         self.begin()
         unused = ()
-        if self.static:
+        self.iterations += 1
+        self.deferred = self.static and self.static_unused is None and outputs is None
+        if self.deferred or (outputs is None and not self.static):
+            pass
+        elif self.static:
             if self.static_unused is None:
                 self.static_unused = self.unused_by(outputs)
                 self.learn(len(self.static_unused))
             unused = self.static_unused
         elif self.find_unused:
             unused = self.unused_by(outputs)
+            self.alike &= self.absent_before in (None, unused)
+            self.absent_before = unused
         self.marks = self.find_unused or (self.static and self.static_any)
         for number in unused:
             self.absent(number)
+
+    def prepare_for_backward(self, outputs):
+        """Average in the next backward, whatever forward has said: programs that call backward on their own ask for it.
+
+        ``outputs`` are what the loss depends on; without any, all parameters are expected to get gradients.
+        """
+        self.prepare(list(outputs) or None)
+
+    def _rebuild_buckets(self):
+        """False: the buckets of the second iteration were made when the first one ended, there is nothing to do before it."""
+        return False
+
+    def _delay_all_reduce(self):
+        """The end of the first backward of a static graph whose outputs nobody knew: what has not come has no part."""
+        if not self.deferred:
+            return
+        self.deferred = False
+        self.static_unused = sorted({n for b in self.buckets for n in b.missing} | self.sparse_missing)
+        self.learn(len(self.static_unused))
+        self.marks = self.find_unused or self.static_any
+        with torch.no_grad():
+            for number in self.static_unused:
+                self.absent(number)
+            if self.armed:
+                self.advance()
 
     def learn(self, unused):
         """With a static graph: whether any rank has parameters without part, once for all iterations."""
@@ -209,13 +248,19 @@ class Reducer:
 
     def arrived(self, bucket, number):
         bucket.missing.discard(number)
+        self.advance()
+
+    def advance(self):
+        """Send what is full and has none before it that is not."""
+        if self.deferred:
+            return
         while self.next_to_send < len(self.buckets) and not self.buckets[self.next_to_send].missing:
             self.send(self.buckets[self.next_to_send])
             self.next_to_send += 1
         self.finish_if_all_is_there()
 
     def finish_if_all_is_there(self):
-        if self.armed and self.next_to_send == len(self.buckets) and not self.sparse_missing:
+        if self.armed and not self.deferred and self.next_to_send == len(self.buckets) and not self.sparse_missing:
             self.finish()
 
     def send(self, bucket):
