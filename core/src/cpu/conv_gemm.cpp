@@ -7,6 +7,7 @@
 #include "kernels/conv_patch.h"
 #include "kernels/conv_tasks.h"
 #include "kernels/finish.h"
+#include "levels/caches.h"
 #include "ops/conv/workspace.h"
 #include "storage/forms.h"
 
@@ -19,7 +20,7 @@ using conv::workspace_of;
 
 constexpr int64_t kSteps = 320;  // of A and B, so that a panel of B (40 KB) and of A (18 KB) stay in L1 or close
 constexpr int64_t kPackedOnce = 262144;       // weights up to 1 MB are packed once per call
-constexpr int64_t kBlockBytes = 1024 * 1024;  // packed patches shared by all rows: half of L2
+constexpr int64_t kBlockBytes = 1024 * 1024;  // packed patches shared by all rows
 constexpr int64_t kFewColumns = 1024;         // too few for packed weights to pay, where they can be read as they lie
 constexpr int kSpare = 2;                     // lanes beyond whole vectors that are summed along the steps
 constexpr int64_t kFinishBytes = 64 * 1024;   // of outputs that wait for their epilogue
@@ -278,7 +279,7 @@ class Product {
   // Many weights and few positions (deep layers): all tasks pack a block of patches together; then each takes row
   // panels and packs their weights just before use, so that those are read once and the packed copy never leaves L1.
   void share_rows() const {
-    int64_t block = kBlockBytes / int64_t(sizeof(T)) / panel_size();
+    int64_t block = part_of_second_cache(kBlockBytes) / int64_t(sizeof(T)) / panel_size();
     block = block < 1 ? 1 : block > panels_ ? panels_ : block;
     const int64_t blocks = (panels_ + block - 1) / block;
     block = (panels_ + blocks - 1) / blocks;
@@ -361,6 +362,7 @@ void gemm(const PatchGemm<T>& job) {
 }  // namespace
 
 void add_conv_gemm(conv::Engine& engine) {
+  engine.lanes = Simd<float>::kWidth, engine.tile_rows = kMaxRows;
   engine.gemm_f32 = gemm<float>;
   engine.gemm_f64 = gemm<double>;
 }

@@ -13,6 +13,7 @@
 #include "kernels/conv_patch.h"
 #include "kernels/conv_tasks.h"
 #include "kernels/finish.h"
+#include "levels/caches.h"
 #include "ops/conv/engine.h"
 #include "ops/conv/workspace.h"
 #include "storage/forms.h"
@@ -28,7 +29,7 @@ using V = S::V;
 
 constexpr int kLanes = kPanel<float>;
 constexpr int64_t kApart = kLanes;             // between frequencies: powers of two apart they would share cache sets
-constexpr int64_t kBlockFloats = 256 * 1024;   // transformed patches and their products held at a time
+constexpr int64_t kBlockBytes = 1024 * 1024;   // transformed patches and their products held at a time, in L2
 constexpr int64_t kTurned = S::kWidth;         // channels whose weights are turned into vectors of rows together
 constexpr int64_t kLargeWeights = 512 * 1024;  // transformed weights beyond L2 must serve several panels
 constexpr int64_t kPanelsOfLarge = 4;
@@ -44,7 +45,8 @@ class WinogradConvolution {
         tiles_(job.images, out_h_, out_w_),
         panels_((tiles_.count + kLanes - 1) / kLanes),
         transform_patches_(tiles_, job.image, job.channels, job.h, job.w, job.padding) {
-    const int64_t panel = kFrequencies * kLanes * (job.channels + job.rows), fit = kBlockFloats / panel;
+    const int64_t panel = kFrequencies * kLanes * (job.channels + job.rows),
+                  fit = part_of_second_cache(kBlockBytes) / int64_t(sizeof(float)) / panel;
     const int64_t least = kFrequencies * job.channels * job.rows > kLargeWeights ? kPanelsOfLarge : 1;
     const int64_t share = (panels_ + num_threads() - 1) / num_threads();
     block_ = fit < least ? least : fit;

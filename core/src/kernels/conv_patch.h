@@ -87,20 +87,15 @@ TORCH_INLINE typename Simd<T>::V read_lanes(const Read* reads, int count, const 
   return v;
 }
 
-// panel[(c * tap_count + t) * kPanel + lane] = image[channel + c][position of lane * stride + tap t], 0 outside the
-// image. Padding, row ends and image borders cost nothing per channel: the list of reads is made once per tap.
+// What a tap reads for the lanes of a panel: at most `kPanel` runs of each of its two vectors.
 template <class T>
-void pack_patches(T* panel, const Image<T>& image, int64_t channel, int64_t channels, const Grid& grid, int64_t column,
-                  const int (&stride)[3], const Tap* taps, int tap_count) {
-  using S = Simd<T>;
-  constexpr int W = S::kWidth;
-  const Segments<T> segments(grid, column);
-  const ptrdiff_t step = ptrdiff_t(tap_count) * kPanel<T>;
-  const int S2 = stride[2];
-  for (int t = 0; t < tap_count; t++) {
-    Read reads[2][kPanel<T>];
-    int count[2] = {0, 0};
-    const Tap& tap = taps[t];
+struct TapReads {
+  int count[2] = {0, 0};
+  Read at[2][kPanel<T>];
+
+  TORCH_INLINE TapReads(const Segments<T>& segments, const Image<T>& image, const int (&stride)[3], const Tap& tap) {
+    constexpr int W = Simd<T>::kWidth;
+    const int S2 = stride[2];
     const int first = -floor_div(tap.dx, S2) > 0 ? -floor_div(tap.dx, S2) : 0;
     const int last = floor_div(image.w - 1 - tap.dx, S2) + 1;
     for (int q = 0; q < segments.count; q++) {
@@ -112,15 +107,103 @@ void pack_patches(T* panel, const Image<T>& image, int64_t channel, int64_t chan
       ptrdiff_t offset =
           e.image * image.image_stride + (ptrdiff_t(z) * image.h + y) * image.w + ptrdiff_t(e.x - e.lane) * S2 + tap.dx;
       for (int h = 0; h < 2; h++, offset += ptrdiff_t(W) * S2) {
-        const LaneMask m = mask >> h * W & S::kAll;
+        const LaneMask m = mask >> h * W & Simd<T>::kAll;
         if (!m) continue;
-        if (count[h] && reads[h][count[h] - 1].offset == offset)
-          reads[h][count[h] - 1].mask |= m;
+        if (count[h] && at[h][count[h] - 1].offset == offset)
+          at[h][count[h] - 1].mask |= m;
         else
-          reads[h][count[h]++] = {m, offset};
+          at[h][count[h]++] = {m, offset};
       }
     }
-    const T* source = image.data + channel * image.channel_stride;
+  }
+};
+
+// Taps whose vectors are one or two runs each, of stride 1 or 2: all that a channel gives is read before the next one,
+// for planes a power of two apart share sets of the caches. conv.3d.16-32-k3.forward: 16.1 -> 14.9 ms (Zen 3).
+template <class T>
+class ShortReads {
+  using S = Simd<T>;
+  static constexpr int W = S::kWidth;
+  struct Vector {
+    ptrdiff_t offset[2];
+    typename S::Held low[2], high[2];  // high: of stride 2, whose lanes lie in two vectors
+    bool two;
+  };
+
+ public:
+  static constexpr int kMost = 32;  // taps at a time
+
+  // False where a vector has more runs.
+  TORCH_INLINE bool add(const TapReads<T>& reads, int stride) {
+    for (int h = 0; h < 2; h++) {
+      if (reads.count[h] > 2) return false;
+      Vector& v = at_[count_][h];
+      v.two = reads.count[h] == 2;
+      for (int q = 0; q < 2; q++) {
+        const Read r = q < reads.count[h] ? reads.at[h][q] : Read{0, 0};
+        v.offset[q] = r.offset;
+        const uint64_t lanes = stride == 1 ? r.mask : spread_lanes(r.mask);
+        v.low[q] = S::held(LaneMask(lanes) & S::kAll), v.high[q] = S::held(LaneMask(lanes >> W) & S::kAll);
+      }
+    }
+    count_++;
+    return true;
+  }
+  template <int kStride>
+  TORCH_INLINE void run(T* d, ptrdiff_t step, const T* source, ptrdiff_t channel_stride, int64_t channels) const {
+    for (int64_t c = 0; c < channels; c++, source += channel_stride, d += step)
+      for (int t = 0; t < count_; t++)
+        for (int h = 0; h < 2; h++) {
+          const Vector& v = at_[t][h];
+          __builtin_prefetch(source + channel_stride + v.offset[0]);
+          typename S::V x = read<kStride>(v, 0, source);
+          if (v.two) x = x + read<kStride>(v, 1, source);  // no lane is in both: one of them is zero
+          S::store(d + t * kPanel<T> + h * W, x);
+        }
+  }
+  int count() const { return count_; }
+
+ private:
+  template <int kStride>
+  static TORCH_INLINE typename S::V read(const Vector& v, int q, const T* source) {
+    const T* s = source + v.offset[q];
+    if constexpr (kStride == 1)
+      return S::load(v.low[q], s);
+    else
+      return S::even(S::load(v.low[q], s), S::load(v.high[q], s + W));
+  }
+
+  int count_ = 0;
+  Vector at_[kMost][2];
+};
+
+// panel[(c * tap_count + t) * kPanel + lane] = image[channel + c][position of lane * stride + tap t], 0 outside the
+// image. Padding, row ends and image borders cost nothing per channel: the list of reads is made once per tap.
+template <class T>
+void pack_patches(T* panel, const Image<T>& image, int64_t channel, int64_t channels, const Grid& grid, int64_t column,
+                  const int (&stride)[3], const Tap* taps, int tap_count) {
+  using S = Simd<T>;
+  constexpr int W = S::kWidth;
+  const Segments<T> segments(grid, column);
+  const ptrdiff_t step = ptrdiff_t(tap_count) * kPanel<T>;
+  const int S2 = stride[2];
+  const T* const image_of_channel = image.data + channel * image.channel_stride;
+  int t = 0;
+  if (kVectorRegisters == 16 && S2 <= 2)
+    while (t < tap_count) {
+      ShortReads<T> some;
+      const int begin = t;
+      while (t < tap_count && some.count() < some.kMost && some.add({segments, image, stride, taps[t]}, S2)) t++;
+      if (t == begin) break;
+      T* d = panel + ptrdiff_t(begin) * kPanel<T>;
+      S2 == 1 ? some.template run<1>(d, step, image_of_channel, image.channel_stride, channels)
+              : some.template run<2>(d, step, image_of_channel, image.channel_stride, channels);
+    }
+  for (; t < tap_count; t++) {
+    const TapReads<T> all(segments, image, stride, taps[t]);
+    const auto& reads = all.at;
+    const auto& count = all.count;
+    const T* source = image_of_channel;
     T* d = panel + ptrdiff_t(t) * kPanel<T>;
     if (S2 == 1 && count[0] == 1 && count[1] == 1) {  // the common case: the panel lies within one row
       const Read r0 = reads[0][0], r1 = reads[1][0];

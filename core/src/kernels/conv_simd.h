@@ -38,6 +38,21 @@ struct Simd {
   static TORCH_INLINE void store(T* p, V v) { *reinterpret_cast<Loose*>(p) = v; }
   static TORCH_INLINE V fill(T x) { return fill(Lanes{}, x); }
 
+  // A mask in the form that loads take, for loops that use it often.
+#if defined(__AVX2__) && !defined(TORCH_CONV_AVX512)
+  using Held = __m256i;
+  static TORCH_INLINE Held held(LaneMask mask) { return lane_bits(mask); }
+  static TORCH_INLINE V load(Held mask, const T* p) {
+    if constexpr (sizeof(T) == 4)
+      return (V)_mm256_maskload_ps(p, mask);
+    else
+      return (V)_mm256_maskload_pd(p, mask);
+  }
+#else
+  using Held = LaneMask;
+  static TORCH_INLINE Held held(LaneMask mask) { return mask; }
+#endif
+
   // Lanes outside the mask touch no memory: they read as zero, or keep `other`.
   static TORCH_INLINE V load(LaneMask mask, const T* p) {
 #if defined(TORCH_CONV_AVX512)
@@ -78,7 +93,13 @@ struct Simd {
     else
       _mm512_mask_storeu_pd(p, __mmask8(mask), (__m512d)v);
 #elif defined(__AVX2__)
-    if constexpr (sizeof(T) == 4)
+    // Zen 3 takes 12 cycles for a store with a mask, and 1 without (uops.info).
+    mask &= kAll;
+    if (mask == kAll)
+      store(p, v);
+    else if (mask == 0)
+      return;
+    else if constexpr (sizeof(T) == 4)
       _mm256_maskstore_ps(p, lane_bits(mask), (__m256)v);
     else
       _mm256_maskstore_pd(p, lane_bits(mask), (__m256d)v);

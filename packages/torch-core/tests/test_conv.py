@@ -316,3 +316,25 @@ def test_complex_convolutions_want_a_complex_bias():
     z = torch.ones(1, 1, 3, dtype=torch.complex64)
     with pytest.raises(RuntimeError, match="bias must be one number for each output channel, of torch.complex64"):
         torch.conv1d(z, z, torch.ones(1))
+
+
+@pytest.mark.parametrize(
+    ("x", "w", "stride", "padding"),
+    [
+        ((2, 1, 28, 28), (32, 1, 3, 3), 1, 0),  # few channels: tiles of a row, the last of which overlaps
+        ((1, 3, 40, 53), (20, 3, 7, 7), 2, 3),  # rows that no whole tiles fill
+        ((1, 16, 8, 32, 32), (9, 16, 3, 3, 3), 1, 1),  # planes a power of two apart
+        ((2, 40, 28, 28), (37, 40, 3, 3), 2, 1),  # every other pixel, panels that cross rows
+        ((1, 40, 21, 19), (37, 40, 6, 6), 2, 2),  # more taps than are listed at a time
+        ((3, 33, 9, 5), (40, 33, 2, 2), 2, 1),  # rows shorter than a register: more than two of them in a vector
+        ((2, 48, 30, 30), (50, 48, 1, 1), 2, 0),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_patches_of_every_shape_are_read_as_they_lie(x, w, stride, padding, dtype):
+    image, weights = noise(*x, dtype=dtype), noise(*w, dtype=dtype)
+    got = torch.convolution(
+        torch.from_numpy(image), torch.from_numpy(weights), None, *[[v] * (len(x) - 2) for v in (stride, padding, 1)],
+        False, [0] * (len(x) - 2), 1,
+    )  # fmt: skip
+    close(got, reference(image, weights, None, stride, padding), 1e-4 if dtype == "float32" else 1e-11)

@@ -163,8 +163,9 @@ constexpr int64_t kTransformedWeights = 400, kLargeGradient = 256 * 256 + 1;
 int64_t transformed_gradients(const ConvShape& s) { return s.c * s.o < kLargeGradient ? 400 : 1000; }
 bool use_winograd(const ConvShape& s, int64_t channels, int64_t rows, int64_t out_h, int64_t out_w, int64_t padding,
                   int64_t of_weights) {
-  constexpr int64_t kOfTile = 16, kOfPixel = 9, kPanel = 32;
-  const auto in_panels = [&](int64_t h, int64_t w) { return (s.n * h * w + kPanel - 1) / kPanel * kPanel; };
+  constexpr int64_t kOfTile = 16, kOfPixel = 9;
+  const int64_t panel = 2 * engine().lanes;
+  const auto in_panels = [&](int64_t h, int64_t w) { return (s.n * h * w + panel - 1) / panel * panel; };
   return is_flat(s) && s.groups == 1 && !is_dilated(s) && s.kernel[1] == 3 && s.kernel[2] == 3 && s.stride[1] == 1 &&
          s.stride[2] == 1 && s.padding[1] == s.padding[2] && padding >= 0 && padding <= 2 && channels >= 16 &&
          rows >= 16 &&
@@ -205,8 +206,8 @@ bool use_direct(const ConvShape& s, const Direct& job, int64_t width) {
 
 // What outputs in lanes lose: lanes beyond the last output, and the loads of weights by a tile of few positions.
 double wasted_by_outputs(const Direct& job, int64_t width) {
-  constexpr int64_t kLanes = 16, kPositions = 14;
-  const int64_t lanes = (job.rows + kLanes - 1) / kLanes * kLanes, tiles = (width + kPositions - 1) / kPositions;
+  const int64_t wide = engine().lanes, positions = engine().tile_rows;
+  const int64_t lanes = (job.rows + wide - 1) / wide * wide, tiles = (width + positions - 1) / positions;
   return double(lanes) / double(job.rows) - 1 + double(tiles) / double(width);
 }
 // They pay where outputs are too few to share patches, and their weights stay in the caches.

@@ -99,6 +99,7 @@ struct Winograd {
 };
 
 struct Engine {
+  int lanes, tile_rows;  // floats of a register, and rows of a tile of sums that is two registers wide
   void (*gemm_f32)(const PatchGemm<float>&);
   void (*gemm_f64)(const PatchGemm<double>&);
   void (*weights_f32)(const WeightGradient<float>&);
