@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/loop.h"
+#include "storage/move_row.h"
 
 namespace torch::TORCH_ISA {
 
@@ -28,7 +29,7 @@ void gather(char* dst, const char* src, int64_t n0, int64_t s0, int64_t n1, int6
     T* out = reinterpret_cast<T*>(dst);
     if (s0 == size) {
       if (n0 >= 32) {
-        std::memcpy(dst, src, size_t(n0 * size));
+        move_row(dst, src, size_t(n0 * size));
       } else {
         for (int64_t i = 0; i < n0; ++i) out[i] = read<T>(src + i * size);
       }

@@ -263,6 +263,27 @@ void run_blocks(const Plan& plan, int64_t begin, int64_t end) {
   }
 }
 
+// What only changes places goes there without a block between.
+bool moves_straight(const Plan& plan) {
+  return plan.count == 2 && plan.op[0].linear && plan.op[1].path.count == 0 && plan.op[1].type == plan.op[0].type &&
+         only_moves(plan.kernel->loop);
+}
+void run_moves(const Plan& plan, int64_t begin, int64_t end) {
+  const Operand& from = plan.op[1];
+  const int64_t size = item_size(from.type);
+  int64_t index[kMaxDims], rest = begin;
+  for (int d = 0; d < plan.ndim; ++d) {
+    index[d] = rest % plan.size[d];
+    rest /= plan.size[d];
+  }
+  char* to = plan.op[0].base + begin * size;
+  for_each_piece(plan, from, index, end - begin, [&](const char* p, int64_t length, int64_t rows) {
+    if (p != to)  // else it is copied to itself
+      staging().gather[size_class(size)](to, p, length, from.stride[0], rows, plan.ndim > 1 ? from.stride[1] : 0);
+    to += length * rows * size;
+  });
+}
+
 }  // namespace
 
 void run(const Plan& plan) {
@@ -277,6 +298,8 @@ void run(const Plan& plan) {
     });
     return;
   }
+  if (moves_straight(plan))
+    return parallel_for(total, grain, [&](int64_t begin, int64_t end) { run_moves(plan, begin, end); });
   if (plan.ndim > 1 && plan.size[0] < kShortRow) {
     const int64_t blocks = (total + plan.block - 1) / plan.block;
     parallel_for(blocks, std::max<int64_t>(1, grain / plan.block), [&](int64_t begin, int64_t end) {

@@ -1,5 +1,6 @@
 """The *_copy functions, which follow from views, and pieces that are views each by itself."""
 
+import numpy as np
 import pytest
 import torch
 from torch._operators.copies import VIEWS
@@ -87,3 +88,25 @@ def test_chunk_cat_lays_chunks_side_by_side():
     ]:
         with pytest.raises(RuntimeError, match=text):
             torch._chunk_cat(tensors, dim, chunks)
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float16", "float32", "int64", "complex128"])
+@pytest.mark.parametrize(
+    ("view", "same"),
+    [
+        (lambda x: x.flip(2), lambda y: y[:, :, ::-1]),
+        (lambda x: x.flip(0, 1), lambda y: y[::-1, ::-1]),
+        (lambda x: x[:, :, ::2], lambda y: y[:, :, ::2]),
+        (lambda x: x[:, ::3, 1::3], lambda y: y[:, ::3, 1::3]),
+        (lambda x: x.transpose(0, 1), lambda y: y.swapaxes(0, 1)),
+        (lambda x: x[:1].expand(5, -1, -1), lambda y: np.broadcast_to(y[:1], (5, 131, 257))),
+        (lambda x: x[:, :, :1].expand(-1, -1, 300), lambda y: np.broadcast_to(y[:, :, :1], (3, 131, 300))),
+        (lambda x: x[:, :1, 7:50].expand(-1, 400, -1), lambda y: np.broadcast_to(y[:, :1, 7:50], (3, 400, 43))),
+    ],
+)
+def test_a_copy_has_every_element_of_a_view_in_its_place(view, same, dtype):
+    """Sizes at which several threads share the work, and pieces begin within rows."""
+    numbers = (np.arange(3 * 131 * 257) % 251).astype(dtype).reshape(3, 131, 257)
+    got = view(torch.from_numpy(numbers)).contiguous()
+    assert got.is_contiguous()
+    np.testing.assert_array_equal(got.numpy(), same(numbers))

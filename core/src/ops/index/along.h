@@ -63,8 +63,15 @@ void scatter_into(const Tensor& self, int64_t dim, const Tensor& index, const Te
   int64_t groups = w.rows / std::max<int64_t>(w.independent, 1), work = std::max<int64_t>(w.independent * w.n, 1);
   parallel_for(groups, std::max<int64_t>(1, kAlongGrain / work), [&](int64_t begin, int64_t end) {
     each_row(w, begin * w.independent, end * w.independent, [&](int64_t a, int64_t b, int64_t first) {
-      for (int64_t i = 0; i < w.n; ++i)
-        f(to[a + at[first + i] * w.along + i * w.self_step], from[b + i * w.other_step]);
+      // In registers: what f writes might be the walk, for all the compiler knows.
+      T* const row = to + a;
+      const T* const other = from + b;
+      const int64_t* const place = at + first;
+      const int64_t n = w.n, along = w.along, step = w.self_step, other_step = w.other_step;
+      if (step == 0 && along == 1 && other_step == 1)
+        for (int64_t i = 0; i < n; ++i) f(row[place[i]], other[i]);
+      else
+        for (int64_t i = 0; i < n; ++i) f(row[place[i] * along + i * step], other[i * other_step]);
     });
   });
 }
