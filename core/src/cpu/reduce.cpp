@@ -1,6 +1,7 @@
 // Sums, products, extremes and moments (kernels/reduce.h).
 #include <limits>
 
+#include "kernels/doubles.h"
 #include "kernels/reduce_loops.h"
 
 namespace torch::TORCH_ISA {
@@ -60,12 +61,12 @@ struct SingleSum : DoubleAccOps {
   TORCH_VEC_INLINE static void step(State& s, Vec<float> x) { s += Map::of(x); }
   TORCH_VEC_INLINE static void join(State& a, State b) { a += b; }
   TORCH_VEC_INLINE static void fold(Acc& a, State s) {
-    DoublePair d = to_double(s);
+    DoublePair d = doubles_of(s);
     a += reduce_add(d.low + d.high);
   }
   TORCH_VEC_INLINE static void spread(Acc* a, State s, int lanes) {
     if (lanes == Vec<float>::kLanes) {
-      DoublePair d = to_double(s);
+      DoublePair d = doubles_of(s);
       store(a, load<double>(a) + d.low);
       store(a + Vec<double>::kLanes, load<double>(a + Vec<double>::kLanes) + d.high);
     } else {
@@ -99,7 +100,7 @@ struct FloatSquareSum : DoubleAccOps {
   static State start() { return {Vec<double>(0.0), Vec<double>(0.0)}; }
   static T pad() { return 0; }
   TORCH_VEC_INLINE static void step(State& s, Vec<T> x) {
-    DoublePair d = to_double(x);
+    DoublePair d = doubles_of(x);
     s.low = fma(d.low, d.low, s.low);
     s.high = fma(d.high, d.high, s.high);
   }
@@ -129,7 +130,7 @@ struct FloatProd : ProdAccOps {  // in doubles: the lanes' products must not ove
   static State start() { return {Vec<double>(1.0), Vec<double>(1.0)}; }
   static T pad() { return 1; }
   TORCH_VEC_INLINE static void step(State& s, Vec<T> x) {
-    DoublePair d = to_double(x);
+    DoublePair d = doubles_of(x);
     s.low *= d.low;
     s.high *= d.high;
   }
@@ -281,7 +282,7 @@ struct Moments {
       }
       double m2, offset = mean - double(centre);  // the centre was rounded: sum (x-c)^2 = m2 + n (mean-c)^2
       if constexpr (sizeof(T) == 4) {
-        DoublePair d = to_double(a), e = to_double(b);
+        DoublePair d = doubles_of(a), e = doubles_of(b);
         m2 = reduce_add((d.low + d.high) + (e.low + e.high));
       } else {
         m2 = reduce_add(a + b);

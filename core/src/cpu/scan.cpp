@@ -1,7 +1,7 @@
 // Running sums (kernels/scan.h).
 #include "kernels/scan.h"
 
-#include "kernels/vec.h"
+#include "kernels/doubles.h"
 
 namespace torch::TORCH_ISA {
 
@@ -37,10 +37,10 @@ void sum_float(const float* x, float* y, int64_t n) {
   Vec<double> before(0.0);
   int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    DoublePair v = to_double(load<float>(x + i));
+    DoublePair v = doubles_of(load<float>(x + i));
     v.low = advance(before, v.low);
     v.high = advance(before, v.high);
-    store(y + i, to_float(v));
+    store(y + i, floats_of(v));
   }
   double sum = before[0];
   for (; i < n; ++i) y[i] = float(sum += double(x[i]));
