@@ -112,23 +112,34 @@ TORCH_TILE void fill_panel(BytesOf512, const uint8_t* place, const int64_t* offs
 #endif
 TORCH_TILE void fill_panel(Pairs, const uint8_t* place, const int64_t* offsets, int64_t steps, int lanes, int32_t zero,
                            char* panel) {
-  for (int64_t s = 0; s < steps; ++s, offsets += 2)
+  for (int64_t s = 0; s < steps; ++s, offsets += 2) {
+    const uint8_t *a = place + offsets[0], *b = place + offsets[1];
+#if defined(__AVX2__)
+    const __m256i less = _mm256_set1_epi16(int16_t(zero));
+    for (int i = 0; i < lanes; i += 8, panel += 32) {
+      const __m128i both = _mm_unpacklo_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(a + i)),
+                                             _mm_loadl_epi64(reinterpret_cast<const __m128i*>(b + i)));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(panel), _mm256_sub_epi16(_mm256_cvtepu8_epi16(both), less));
+    }
+#elif defined(__SSE4_1__)
     for (int i = 0; i < lanes; i += 4, panel += 16) {
-#if defined(__SSE4_1__)
-      int32_t a, b;
-      std::memcpy(&a, place + offsets[0] + i, 4);
-      std::memcpy(&b, place + offsets[1] + i, 4);
-      const __m128i both = _mm_cvtepu8_epi16(_mm_unpacklo_epi8(_mm_cvtsi32_si128(a), _mm_cvtsi32_si128(b)));
+      int32_t low, high;
+      std::memcpy(&low, a + i, 4);
+      std::memcpy(&high, b + i, 4);
+      const __m128i both = _mm_cvtepu8_epi16(_mm_unpacklo_epi8(_mm_cvtsi32_si128(low), _mm_cvtsi32_si128(high)));
       _mm_storeu_si128(reinterpret_cast<__m128i*>(panel), _mm_sub_epi16(both, _mm_set1_epi16(int16_t(zero))));
+    }
 #else
+    for (int i = 0; i < lanes; i += 4, panel += 16) {
       int16_t both[8];
       for (int l = 0; l < 4; ++l) {
-        both[2 * l] = int16_t(place[offsets[0] + i + l] - zero);
-        both[2 * l + 1] = int16_t(place[offsets[1] + i + l] - zero);
+        both[2 * l] = int16_t(a[i + l] - zero);
+        both[2 * l + 1] = int16_t(b[i + l] - zero);
       }
       std::memcpy(panel, both, sizeof both);
-#endif
     }
+#endif
+  }
 }
 
 // The weight as rows of T::Weight, each filled up to whole steps with zeros.
