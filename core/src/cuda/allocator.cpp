@@ -346,6 +346,7 @@ void Cache::record_stream(void* data, const Stream& stream) {
 
 // Blocks whose other streams are done become free.
 void Cache::poll(Device& d, bool wait) {
+  if (wait) ++d.stats.syncs;
   if (d.captures || d.waiting.empty()) return;
   const BesideCapture beside;  // on another device
   while (!d.waiting.empty()) {

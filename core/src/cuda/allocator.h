@@ -50,6 +50,7 @@ struct MemoryStats {
   Stat inactive_split_bytes;                      // free beside blocks in use
   Counter oversize_allocation, oversize_segment;  // larger than blocks that are split
   int64_t retries = 0, out_of_memory = 0, mallocs = 0, frees = 0, largest_split = -1;
+  int64_t syncs = 0;  // how often all other streams were waited for
 };
 // What PYTORCH_CUDA_ALLOC_CONF sets.
 struct AllocatorSettings {

@@ -106,6 +106,7 @@ py::dict stats(int device) {
   d["num_ooms"] = s.out_of_memory;
   d["num_device_alloc"] = s.mallocs;
   d["num_device_free"] = s.frees;
+  d["num_sync_all_streams"] = s.syncs;
   return d;
 }
 

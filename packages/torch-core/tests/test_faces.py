@@ -22,7 +22,9 @@ def test_cuda_answers_questions_and_does_nothing_where_nothing_is_to_be_done():
     cuda = torch.cuda
     assert not cuda.is_available() and cuda.device_count() == 0 and cuda.max_memory_allocated() == 0
     assert cuda.memory_stats() == {} and cuda.get_rng_state_all() == [] and "no memory" in cuda.memory_summary()
-    assert cuda.set_device(-1) is None and cuda.set_stream(None) is None and cuda.manual_seed_all(1) is None
+    assert (
+        cuda.set_device(-1) is None and cuda.set_stream(None) is None and cuda.manual_seed_all(1) is cuda.seed() is None
+    )
     with cuda.device(-1), cuda.device(None), cuda.device_of(torch.ones(1)), cuda.stream(None):
         pass
     assert cuda.Stream.priority_range() == (0, 0) and not cuda.nccl.is_available([])

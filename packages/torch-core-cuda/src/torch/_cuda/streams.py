@@ -204,6 +204,11 @@ class Event(torch.Event):
             raise ValueError("Event.elapsed_time: both events need enable_timing=True")
         if self._place is None or end_event._place is None:
             raise ValueError("Event.elapsed_time: both events must be recorded first")
+        if self._place[0] != end_event._place[0]:
+            raise RuntimeError(
+                f"Event.elapsed_time: the events are of one device each, cuda:{self._place[0]} and cuda:{end_event._place[0]}; "
+                "time passes between events of the same device"
+            )
         if not (self.query() and end_event.query()):
             raise RuntimeError("Event.elapsed_time: an event is not done yet; call synchronize() before")
         return _native.event_elapsed(self._place[1], end_event._place[1])

@@ -10,7 +10,7 @@ from .._C import OutOfMemoryError, Tensor
 from ._absent import REASON, Unavailable, functions, plugin
 from .graphs import CUDAGraph, graph, graph_pool_handle, is_current_stream_capturing, make_graphed_callables
 from .memory import *  # noqa: F403
-from .random import get_rng_state_all, manual_seed, manual_seed_all, seed_all, set_rng_state_all
+from .random import get_rng_state_all, manual_seed, manual_seed_all, seed, seed_all, set_rng_state_all
 from .streams import Event, EventHandle, ExternalStream, Stream
 
 default_generators = ()
@@ -194,7 +194,6 @@ functions(
         "device_memory_used",
         "memory_usage",
         "power_draw",
-        "seed",
         "set_rng_state",
         "set_sync_debug_mode",
         "synchronize",
@@ -229,6 +228,6 @@ def __getattr__(name):
 __all__ = [
     "CUDAGraph", "CudaError", "Event", "EventHandle", "ExternalStream", "OutOfMemoryError", "Stream", "StreamContext", "device",
     "device_count", "device_of", "get_rng_state_all", "graph", "graph_pool_handle", "is_available", "is_bf16_supported",
-    "is_current_stream_capturing", "is_initialized", "make_graphed_callables", "manual_seed", "manual_seed_all", "seed_all",
+    "is_current_stream_capturing", "is_initialized", "make_graphed_callables", "manual_seed", "manual_seed_all", "seed", "seed_all",
     "set_device", "set_rng_state_all", "set_stream", "stream",
 ]  # fmt: skip

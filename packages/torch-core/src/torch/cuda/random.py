@@ -27,6 +27,14 @@ def manual_seed_all(seed: int) -> None:
     """
 
 
+def seed() -> None:
+    """Seed the current device's generator from entropy; nothing to seed without a device.
+
+    >>> torch.cuda.seed() is None
+    True
+    """
+
+
 def seed_all() -> None:
     """Seed all devices' generators from entropy; nothing to seed without a device.
 
@@ -54,4 +62,4 @@ def set_rng_state_all(new_states: Iterable[Tensor]) -> None:
         raise ValueError(f"torch.cuda.set_rng_state_all: {len(states)} states for 0 devices")
 
 
-functions(globals(), "get_rng_state", "initial_seed", "seed", "set_rng_state")
+functions(globals(), "get_rng_state", "initial_seed", "set_rng_state")

@@ -33,7 +33,9 @@ def _broadcast_coalesced_reshape(tensors, devices, detach=False):
 
 def _on(device, tensor, detach):
     source = tensor.detach() if detach else tensor
-    return source.view_as(source) if tensor.device == device else source.to(device)
+    return (
+        source.expand_as(source) if tensor.device == device else source.to(device)
+    )  # also of a gradient that is sparse
 
 
 def _copy_to(device, network, detach):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from ._functions import Gather
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,8 +68,7 @@ def gather(outputs: Any, target_device: torch.device | str | int, dim: int = 0) 
     """
     first = outputs[0]
     if isinstance(first, torch.Tensor):
-        parts = [x.to(target_device) for x in outputs]
-        return torch.stack(parts) if first.dim() == 0 else torch.cat(parts, dim)
+        return Gather.apply(target_device, dim, *outputs)
     if first is None:
         return None
     if isinstance(first, dict):

@@ -1,0 +1,18 @@
+"""Programs of 2018 with tensors, on one device and on two, in order and late."""
+
+import functools
+
+import pytest
+from program_runner import SETTINGS, outcomes, programs
+
+FILES = ("comm", "memory", "operators", "pinned", "questions", "random_numbers", "streams", "tensors")
+found = functools.cache(outcomes)
+
+
+@pytest.mark.parametrize("settings", SETTINGS)
+@pytest.mark.parametrize("file, program", [(file, name) for file in FILES for name in programs(file)])
+def test_it_computes_what_it_did_then(file, program, settings):
+    outcome = found(file, settings)[program]
+    if outcome and outcome.startswith("skipped"):
+        pytest.skip(outcome)
+    assert outcome is None, outcome
