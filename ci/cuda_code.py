@@ -42,11 +42,11 @@ PRODUCTS = [
     ("product.cu", r"multiply_tiles<MatrixProblem<double> >", 1.4),
     ("product.cu", r"multiply_half_tiles<MatrixProblem<Float16>, true, false, true>", 12),
     *(
-        ("attention.cu", rf"{kernel}<float, 64, false>", 1.25)
+        ("attention.cu", rf"{kernel}<float, 64>", 1.25)
         for kernel in ("forward", "backward_of_rows", "backward_of_columns")
     ),
     *(
-        ("attention.cu", rf"{kernel}<Float16, 64, false>", most)
+        ("attention.cu", rf"{kernel}<Float16, 64>", most)
         for kernel, most in (("forward", 26), ("backward_of_rows", 18), ("backward_of_columns", 16))
     ),
 ]

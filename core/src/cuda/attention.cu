@@ -238,15 +238,29 @@ TORCH_VEC_INLINE uint32_t word_of(const RandomStream& stream, uint64_t at) {
   philox_counter(stream, at / 32 * 8 + at % 16 / 2, 0, w);
   return at % 32 < 16 ? (at % 2 ? w[1] : w[0]) : (at % 2 ? w[3] : w[2]);
 }
-// What a weight is multiplied by.
-template <bool kDrops, class T>
+// What weights are multiplied by. A lane finds which of its own are kept before it needs them, one after the other: a
+// counter takes a hundred instructions, and as many copies of them as there are weights would take ptxas longer than
+// the rest of a kernel, and registers from it.
+template <class T>
 struct Keeps {
   const AttentionCall& c;
   RandomStream stream;
-  TORCH_VEC_INLINE T operator()(const Head& h, Place p) const {
-    if (!kDrops || !c.dropout.on) return 1;
-    const uint64_t at = uint64_t(h.first + p.query) * uint64_t(c.keys) + uint64_t(p.key);
-    return word_of(stream, at) < c.dropout.threshold ? T(c.dropout.scale) : T(0);
+  TORCH_VEC_INLINE bool on() const { return c.dropout.on; }
+  // Bit 4 n + r is that of the weight at(n, r).
+  template <int kCount, class At>
+  TORCH_VEC_INLINE uint32_t bits(const Head& h, At at) const {
+    static_assert(4 * kCount <= 32);
+    uint32_t kept = 0;
+    TORCH_NO_UNROLL
+    for (int i = 0; i < 4 * kCount; ++i) {
+      const Place p = at(i / 4, i % 4);
+      const uint64_t word = uint64_t(h.first + p.query) * uint64_t(c.keys) + uint64_t(p.key);
+      kept |= uint32_t(word_of(stream, word) < c.dropout.threshold) << i;
+    }
+    return kept;
+  }
+  TORCH_VEC_INLINE T factor(uint32_t kept, int n, int r) const {
+    return kept >> (4 * n + r) & 1 ? T(c.dropout.scale) : T(0);
   }
 };
 // Over the four lanes that have a row.
@@ -308,7 +322,7 @@ TORCH_ANY inline int64_t tiles_of(const AttentionCall& c, int64_t rows, int heig
 template <class E, int kHead>
 constexpr size_t kForwardBytes = sizeof(E) * (kRows<E> * (kPitch<E, kHead> + kAcross<E>)+2 * kTile<E> *
                                               (kPitch<E, kHead> + kPitch<E, kSlice<E, kHead>>));
-template <class E, int kHead, bool kDrops>
+template <class E, int kHead>
 __global__ __launch_bounds__(kWarps<E> * 32) void forward(AttentionCall c) {
   using T = SumOf<E>;
   constexpr int kWide = kSlice<E, kHead>, kPitchK = kPitch<E, kHead>, kPitchV = kPitch<E, kWide>, kKeys = kTile<E>;
@@ -317,8 +331,8 @@ __global__ __launch_bounds__(kWarps<E> * 32) void forward(AttentionCall c) {
            *const factors = v + 2 * kKeys * kPitchV;
   AsyncCopies copies;
   const int mine = int(threadIdx.x) / 32 * 16;
-  const Keeps<kDrops, T> keeps{c, kDrops && c.dropout.on ? begin_of(c.dropout.drawing) : RandomStream()};
-  if (kDrops && c.dropout.on && blockIdx.x == 0 && threadIdx.x == 0) *c.dropout.stream = keeps.stream;
+  const Keeps<T> keeps{c, c.dropout.on ? begin_of(c.dropout.drawing) : RandomStream()};
+  if (keeps.on() && blockIdx.x == 0 && threadIdx.x == 0) *c.dropout.stream = keeps.stream;
   const int slices = int(c.depth + kWide - 1) / kWide;
   const int64_t tiles = tiles_of(c, c.queries, kRows<E>, slices);
   for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -363,7 +377,12 @@ __global__ __launch_bounds__(kWarps<E> * 32) void forward(AttentionCall c) {
       for (int r = 0; r < 4; ++r) {
         s[n][r] = exp_of<E>(s[n][r] - base[r / 2]);
         sum[r / 2] += s[n][r];
-        if constexpr (kDrops) s[n][r] *= keeps(h, place(n, r));
+      }
+      if (keeps.on()) {
+        const uint32_t kept = keeps.template bits<kKeys / 8>(h, place);
+        TORCH_UNROLL
+        for (int n = 0; n < kKeys / 8; ++n) TORCH_UNROLL
+        for (int r = 0; r < 4; ++r) s[n][r] *= keeps.factor(kept, n, r);
       }
       add_across<kWide, kKeys>(out, s, factors + mine * kAcross<E>, v + side * kKeys * kPitchV, kPitchV);
     }
@@ -403,7 +422,7 @@ __global__ __launch_bounds__(kThreads) void weigh(AttentionCall c, SumOf<E>* tot
 
 template <class E, int kHead>
 constexpr size_t kRowsBytes = sizeof(E) * ((2 * kRows<E> + 4 * kTile<E>)*kPitch<E, kHead> + kRows<E> * kAcross<E>);
-template <class E, int kHead, bool kDrops>
+template <class E, int kHead>
 __global__ __launch_bounds__(kWarps<E> * 32) void backward_of_rows(AttentionCall c, const SumOf<E>* totals) {
   using T = SumOf<E>;
   constexpr int kWide = kSlice<E, kHead>, kPitchH = kPitch<E, kHead>, kKeys = kTile<E>, kSide = kKeys * kPitchH;
@@ -412,7 +431,7 @@ __global__ __launch_bounds__(kWarps<E> * 32) void backward_of_rows(AttentionCall
            *const factors = v + 2 * kSide;
   AsyncCopies copies;
   const int mine = int(threadIdx.x) / 32 * 16;
-  const Keeps<kDrops, T> keeps{c, kDrops && c.dropout.on ? *c.dropout.stream : RandomStream()};
+  const Keeps<T> keeps{c, c.dropout.on ? *c.dropout.stream : RandomStream()};
   const int slices = int(c.width + kWide - 1) / kWide;
   const int64_t tiles = tiles_of(c, c.queries, kRows<E>, slices);
   for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -445,12 +464,15 @@ __global__ __launch_bounds__(kWarps<E> * 32) void backward_of_rows(AttentionCall
       add_along<kKeys, kHead>(dp, g + mine * kPitchH, kPitchH, v + side * kSide, kPitchH);
       const auto place = [&](int n, int r) { return Place{i0 + row_of(r), j0 + column_of(n, r)}; };
       score(c, h, s, i0 + 15, j0 + kKeys - 1, i0, place);
+      if (keeps.on()) {
+        const uint32_t kept = keeps.template bits<kKeys / 8>(h, place);
+        TORCH_UNROLL
+        for (int n = 0; n < kKeys / 8; ++n) TORCH_UNROLL
+        for (int r = 0; r < 4; ++r) dp[n][r] *= keeps.factor(kept, n, r);
+      }
       TORCH_UNROLL
       for (int n = 0; n < kKeys / 8; ++n) TORCH_UNROLL
-      for (int r = 0; r < 4; ++r) {
-        if constexpr (kDrops) dp[n][r] *= keeps(h, place(n, r));
-        s[n][r] = exp_of<E>(s[n][r] - log[r / 2]) * (dp[n][r] - total[r / 2]);
-      }
+      for (int r = 0; r < 4; ++r) s[n][r] = exp_of<E>(s[n][r] - log[r / 2]) * (dp[n][r] - total[r / 2]);
       if (c.grad_mask && at.column == 0) {
         TORCH_UNROLL
         for (int n = 0; n < kKeys / 8; ++n) TORCH_UNROLL
@@ -470,7 +492,7 @@ __global__ __launch_bounds__(kWarps<E> * 32) void backward_of_rows(AttentionCall
 
 template <class E, int kHead>
 constexpr size_t kColumnsBytes = kRowsBytes<E, kHead> + 4 * sizeof(SumOf<E>) * kTile<E>;
-template <class E, int kHead, bool kDrops>
+template <class E, int kHead>
 __global__ __launch_bounds__(kWarps<E> * 32) void backward_of_columns(AttentionCall c, const SumOf<E>* totals) {
   using T = SumOf<E>;
   constexpr int kWide = kSlice<E, kHead>, kPitchH = kPitch<E, kHead>, kQueries = kTile<E>, kSide = kQueries * kPitchH;
@@ -480,7 +502,7 @@ __global__ __launch_bounds__(kWarps<E> * 32) void backward_of_columns(AttentionC
   T *const logs = reinterpret_cast<T*>(factors + kRows<E> * kAcross<E>), *const sums = logs + 2 * kQueries;
   AsyncCopies copies;
   const int mine = int(threadIdx.x) / 32 * 16;
-  const Keeps<kDrops, T> keeps{c, kDrops && c.dropout.on ? *c.dropout.stream : RandomStream()};
+  const Keeps<T> keeps{c, c.dropout.on ? *c.dropout.stream : RandomStream()};
   const int slices = int((c.width > c.depth ? c.width : c.depth) + kWide - 1) / kWide;
   const int64_t tiles = tiles_of(c, c.keys, kRows<E>, slices);
   for (int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
@@ -514,13 +536,24 @@ __global__ __launch_bounds__(kWarps<E> * 32) void backward_of_columns(AttentionC
       const auto place = [&](int n, int r) { return Place{i0 + column_of(n, r), j0 + row_of(r)}; };
       score(c, h, s, i0 + kQueries - 1, j0 + 15, i0, place);
       E* const own = factors + mine * kAcross<E>;
+      uint32_t kept = 0;
+      if (keeps.on()) {
+        kept = keeps.template bits<kQueries / 8>(h, place);
+        TORCH_UNROLL
+        for (int n = 0; n < kQueries / 8; ++n) TORCH_UNROLL
+        for (int r = 0; r < 4; ++r) dp[n][r] *= keeps.factor(kept, n, r);
+      }
       TORCH_UNROLL
       for (int n = 0; n < kQueries / 8; ++n) TORCH_UNROLL
       for (int r = 0; r < 4; ++r) {
         const int i = column_of(n, r);
-        const T p = exp_of<E>(s[n][r] - log[i]), kept = keeps(h, place(n, r));
-        s[n][r] = p * kept;
-        dp[n][r] = p * (dp[n][r] * kept - total[i]);
+        s[n][r] = exp_of<E>(s[n][r] - log[i]);
+        dp[n][r] = s[n][r] * (dp[n][r] - total[i]);
+      }
+      if (keeps.on()) {
+        TORCH_UNROLL
+        for (int n = 0; n < kQueries / 8; ++n) TORCH_UNROLL
+        for (int r = 0; r < 4; ++r) s[n][r] *= keeps.factor(kept, n, r);
       }
       add_across<kWide, kQueries>(dv, s, own, g + side * kSide + at.column, kPitchH);
       add_across<kWide, kQueries>(dk, dp, own, q + side * kSide + at.column, kPitchH);
@@ -546,12 +579,11 @@ void launch_slices(const char* op, void (*kernel)(P...), const AttentionCall& c,
   launch(op, kernel, grid, kWarps<E> * 32, shared, stream, c, arguments...);
 }
 
-template <class E, int kHead, bool kDrops>
+template <class E, int kHead>
 void run_forward(const AttentionCall& c, cudaStream_t stream) {
-  launch_slices<E, kHead>("attention", forward<E, kHead, kDrops>, c, c.queries, c.depth, kForwardBytes<E, kHead>,
-                          stream);
+  launch_slices<E, kHead>("attention", forward<E, kHead>, c, c.queries, c.depth, kForwardBytes<E, kHead>, stream);
 }
-template <class E, int kHead, bool kDrops>
+template <class E, int kHead>
 void run_backward(const AttentionCall& c, cudaStream_t stream) {
   using T = SumOf<E>;
   const char* const op = "attention_backward";
@@ -563,9 +595,8 @@ void run_backward(const AttentionCall& c, cudaStream_t stream) {
   auto* const totals =
       static_cast<T*>(allocate(size_t(std::max<int64_t>(rows, 1)) * sizeof(T), current_device(), stream));
   if (rows) launch(op, weigh<E>, blocks_for(rows * 32), kThreads, 0, stream, c, totals);
-  launch_slices<E, kHead>(op, backward_of_rows<E, kHead, kDrops>, c, c.queries, c.width, kRowsBytes<E, kHead>, stream,
-                          totals);
-  launch_slices<E, kHead>(op, backward_of_columns<E, kHead, kDrops>, c, c.keys, std::max(c.width, c.depth),
+  launch_slices<E, kHead>(op, backward_of_rows<E, kHead>, c, c.queries, c.width, kRowsBytes<E, kHead>, stream, totals);
+  launch_slices<E, kHead>(op, backward_of_columns<E, kHead>, c, c.keys, std::max(c.width, c.depth),
                           kColumnsBytes<E, kHead>, stream, totals);
   release(totals);
 }
@@ -577,14 +608,6 @@ struct KeptWord {
   TORCH_VEC_INLINE void operator()(int64_t i) const { out[i] = word_of(*stream, uint64_t(i)) < threshold; }
 };
 
-// f(whether weights are dropped, as a constant). Kernels of doubles ask as they run.
-template <class E, class F>
-void with_drops(const AttentionCall& c, F f) {
-  if constexpr (sizeof(E) == 8)
-    f(std::true_type());
-  else
-    c.dropout.on ? f(std::true_type()) : f(std::false_type());
-}
 // f(E(), width of the head).
 template <class F>
 void visit(const AttentionCall& c, F f) {
@@ -621,7 +644,7 @@ void attend(const AttentionCall& c) {
   visit(c, [&](auto zero, auto head) {
     using E = decltype(zero);
     constexpr int kHead = decltype(head)::value;
-    with_drops<E>(c, [&](auto drops) { run_forward<E, kHead, decltype(drops)::value>(c, stream); });
+    run_forward<E, kHead>(c, stream);
   });
 }
 void attention_kept(const RandomStream* stream, uint64_t threshold, int64_t n, uint8_t* out) {
@@ -634,7 +657,7 @@ void attend_backward(const AttentionCall& c) {
   visit(c, [&](auto zero, auto head) {
     using E = decltype(zero);
     constexpr int kHead = decltype(head)::value;
-    with_drops<E>(c, [&](auto drops) { run_backward<E, kHead, decltype(drops)::value>(c, stream); });
+    run_backward<E, kHead>(c, stream);
   });
 }
 

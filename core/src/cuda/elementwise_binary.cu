@@ -15,7 +15,7 @@ inline constexpr bool kPlainComplex<formula::ne> = true;
 
 FormulaLaunch binary_formula(int row, DType t) {
   static constexpr FormulaLaunch (*const kRows[])(DType) = {
-#define TORCH_BINARY(NAME, ATTR, DOC) formula_for<formula::NAME>,
+#define TORCH_BINARY(NAME, ATTR, DOC) TORCH_FORMULA_FOR(NAME),
 #define TORCH_BINARY_RIGHT TORCH_BINARY
 #define TORCH_BINARY_TENSOR TORCH_BINARY
 #define TORCH_BINARY_PLAIN TORCH_BINARY

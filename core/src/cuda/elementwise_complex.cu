@@ -8,8 +8,8 @@ template <>
 inline constexpr bool kPlainComplex<formula::conj> = true;
 
 FormulaLaunch complex_formula(int row, DType t) {
-  static constexpr FormulaLaunch (*const kRows[])(DType) = {formula_for<formula::complex_abs>,
-                                                            formula_for<formula::angle>, formula_for<formula::conj>};
+  static constexpr FormulaLaunch (*const kRows[])(DType) = {TORCH_FORMULA_FOR(complex_abs), TORCH_FORMULA_FOR(angle),
+                                                            TORCH_FORMULA_FOR(conj)};
   return row < int(std::size(kRows)) ? kRows[row](t) : FormulaLaunch();
 }
 

@@ -22,7 +22,7 @@ inline constexpr bool kPlainComplex<formula::addcdiv> = true;
 
 FormulaLaunch other_formula(int row, DType t) {
   static constexpr FormulaLaunch (*const kRows[])(DType) = {
-#define TORCH_FORMULA(NAME) formula_for<formula::NAME>,
+#define TORCH_FORMULA(NAME) TORCH_FORMULA_FOR(NAME),
 #include "kernels/formulas.def"
   };
   return row < int(std::size(kRows)) ? kRows[row](t) : FormulaLaunch();

@@ -14,8 +14,8 @@ inline constexpr bool kPlainComplex<formula::square> = true;
 
 FormulaLaunch unary_formula(int row, DType t) {
   static constexpr FormulaLaunch (*const kRows[])(DType) = {
-#define TORCH_UNARY(NAME, ATTR, DOC) formula_for<formula::NAME>,
-#define TORCH_PREDICATE(NAME, ATTR, DOC) formula_for<formula::NAME>,
+#define TORCH_UNARY(NAME, ATTR, DOC) TORCH_FORMULA_FOR(NAME),
+#define TORCH_PREDICATE(NAME, ATTR, DOC) TORCH_FORMULA_FOR(NAME),
 #include "torch/core/ops/unary.def"
   };
   return row < int(std::size(kRows)) ? kRows[row](t) : FormulaLaunch();

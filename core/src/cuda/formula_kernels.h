@@ -1,7 +1,9 @@
 // Element-wise kernels over the formulas of src/kernels: the text that the CPU's registers compute, one element at a
 // time.
 #pragma once
+#include <algorithm>
 #include <iterator>
+#include <string_view>
 
 #include "cuda/elementwise_call.h"
 #include "cuda/kernel.h"
@@ -222,9 +224,16 @@ template <>
 inline constexpr bool kQuick<formula::sigmoid> = true;
 template <>
 inline constexpr bool kQuick<formula::tanh> = true;
+// Nor are integers that few programs have, where each type is a kernel of its own, and divisions of integers.
+template <class F, class T>
+inline constexpr bool kRare =
+    std::is_integral_v<T> && ((F::kTypes & kInts) != 0 && std::is_unsigned_v<T> && sizeof(T) > 1);
+template <class F, class T>
+inline constexpr bool kDivides = std::is_integral_v<T> && requires(const T* y) { F::check(y, int64_t(1)); };
 template <class F, class T>
 inline constexpr bool kByPackets =
-    kIsComplex<T> ? kPlainComplex<F> : !kLoops<F> && (std::is_same_v<T, float> || kQuick<F>);
+    kIsComplex<T> ? kPlainComplex<F>
+                  : !kLoops<F> && (std::is_same_v<T, float> || kQuick<F>) && !kRare<F, T> && !kDivides<F, T>;
 
 template <class F, class In, class T>
 void launch_formula(const ElementwiseCall& c) {
@@ -289,20 +298,80 @@ void launch_list(const ListedFormula& f, const ListedCall* calls, int count, cud
   });
 }
 
-template <class F, class T>
+// What torch._foreach_* and optimizers ask for; other formulas are launched one by one, also in a list.
+inline constexpr std::string_view kListedNames[] = {"abs",
+                                                    "acos",
+                                                    "add",
+                                                    "add_scaled",
+                                                    "addcdiv",
+                                                    "addcmul",
+                                                    "asin",
+                                                    "atan",
+                                                    "ceil",
+                                                    "clamp",
+                                                    "clamp_max",
+                                                    "clamp_min",
+                                                    "clamp_tensor",
+                                                    "cos",
+                                                    "cosh",
+                                                    "cube",
+                                                    "div_trunc",
+                                                    "eq",
+                                                    "erf",
+                                                    "erfc",
+                                                    "exp",
+                                                    "expm1",
+                                                    "floor",
+                                                    "frac",
+                                                    "ge",
+                                                    "gt",
+                                                    "le",
+                                                    "lerp",
+                                                    "lerp_scalar",
+                                                    "lgamma",
+                                                    "log",
+                                                    "log10",
+                                                    "log1p",
+                                                    "log2",
+                                                    "lt",
+                                                    "maximum",
+                                                    "minimum",
+                                                    "mul",
+                                                    "ne",
+                                                    "neg",
+                                                    "pow",
+                                                    "reciprocal",
+                                                    "reciprocal_square",
+                                                    "round",
+                                                    "rsqrt",
+                                                    "sigmoid",
+                                                    "sign",
+                                                    "sin",
+                                                    "sinh",
+                                                    "sqrt",
+                                                    "square",
+                                                    "sub",
+                                                    "tan",
+                                                    "tanh",
+                                                    "true_divide",
+                                                    "trunc"};
+constexpr bool is_listed(std::string_view name) {
+  return std::find(std::begin(kListedNames), std::end(kListedNames), name) != std::end(kListedNames);
+}
+template <class F, class T, bool kInLists>
 constexpr ListLaunch list_of() {
-  if constexpr (!kByPackets<F, T>)
-    return nullptr;
-  else
+  if constexpr (kInLists && kByPackets<F, T>)
     return &launch_list<F, T>;
+  else
+    return nullptr;
 }
 
 // The kernels of a formula for the dtype that is computed in, or none.
-template <class F>
+template <class F, bool kInLists>
 FormulaLaunch formula_for(DType t) {
   if constexpr ((F::kTypes & kFloats) != 0) {
-    if (t == DType::Float32) return {&launch_formula<F, float, float>, list_of<F, float>()};
-    if (t == DType::Float64) return {&launch_formula<F, double, double>, list_of<F, double>()};
+    if (t == DType::Float32) return {&launch_formula<F, float, float>, list_of<F, float, kInLists>()};
+    if (t == DType::Float64) return {&launch_formula<F, double, double>, list_of<F, double, kInLists>()};
   }
   if constexpr ((F::kTypes & kWords) != 0) {
     const int64_t size = t >= DType::UInt8 && t <= DType::UInt64 ? item_size(t) : 0;
@@ -337,5 +406,7 @@ FormulaLaunch formula_for(DType t) {
   }
   return {};
 }
+
+#define TORCH_FORMULA_FOR(NAME) formula_for<formula::NAME, is_listed(#NAME)>
 
 }  // namespace torch::cuda

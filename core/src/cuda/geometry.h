@@ -9,10 +9,12 @@
 #define TORCH_UNROLL _Pragma("unroll")
 #define TORCH_UNROLL_BY_4 _Pragma("unroll 4")  // of long loops: whole, they ask for more registers than there are
 #define TORCH_NO_UNROLL _Pragma("unroll 1")
+#define TORCH_NO_INLINE __noinline__  // of what is called from many places, or many kernels: ptxas then has it once
 #else
 #define TORCH_UNROLL
 #define TORCH_UNROLL_BY_4
 #define TORCH_NO_UNROLL
+#define TORCH_NO_INLINE __attribute__((noinline))
 #endif
 
 namespace torch::cuda {

@@ -19,7 +19,7 @@ TORCH_VEC_INLINE uint32_t piece_begin(uint32_t n, uint32_t piece, uint32_t piece
 }
 
 template <class V>
-TORCH_VEC_INLINE void store_result(char* to, DType type, V value) {
+__device__ TORCH_NO_INLINE void store_result(char* to, DType type, V value) {
   visit_element(type, [&](auto zero) {
     using E = decltype(zero);
     if constexpr (std::is_same_v<E, Truth>)

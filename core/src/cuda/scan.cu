@@ -41,16 +41,33 @@ struct Products : Sums<T> {
   TORCH_VEC_INLINE static Acc merge(const Acc& a, const Acc& b) { return a * b; }
 };
 
+// Elements of a dtype as numbers of T, which has all of their values: there is a kernel for each T, not for each dtype.
+template <class T>
+TORCH_VEC_INLINE T number_at(const char* x, DType type, int64_t at) {
+  const auto as = [&](auto zero) { return T(number(reinterpret_cast<const decltype(zero)*>(x)[at])); };
+  if constexpr (std::is_same_v<T, float>) {
+    if (type == DType::Float16) return as(Float16());
+    if (type == DType::BFloat16) return as(BFloat());
+  } else if constexpr (std::is_same_v<T, int64_t>) {
+    if (type == DType::Bool) return as(Truth());
+    if (type == DType::UInt8) return as(uint8_t());
+    if (type == DType::Int8) return as(int8_t());
+    if (type == DType::Int16) return as(int16_t());
+    if (type == DType::UInt16) return as(uint16_t());
+    if (type == DType::Int32) return as(int32_t());
+    if (type == DType::UInt32) return as(uint32_t());
+  }
+  return as(T());
+}
 // The latest of equals; a NaN stays until the next NaN.
-template <class E, bool kMax>
+template <class T, bool kMax>
 struct Extremes {
-  using T = decltype(number(E()));
   struct Acc {
     int64_t at;
     T best;
   };
-  const E* x;
-  E* out;
+  const char* x;
+  char* out;
   int64_t* index;
   TORCH_VEC_INLINE static Acc identity() { return {-1, T(0)}; }
   TORCH_VEC_INLINE static Acc merge(const Acc& a, const Acc& b) {
@@ -58,12 +75,21 @@ struct Extremes {
     if (a.at < 0 || b.best != b.best) return b;
     return a.best == a.best && (kMax ? b.best >= a.best : b.best <= a.best) ? b : a;
   }
-  TORCH_VEC_INLINE Acc load(int64_t at, int64_t i) const { return {i, number(x[at])}; }
+  TORCH_VEC_INLINE Acc load(int64_t at, int64_t i) const { return {i, number_at<T>(x, type, at)}; }
   TORCH_VEC_INLINE void emit(int64_t at, int64_t i, const Acc& run) const {
-    out[at] = x[at + (run.at - i) * step];
     index[at] = run.at;
+    const int64_t from = at + (run.at - i) * step;
+    const auto copy = [&](auto zero) {
+      using U = decltype(zero);
+      reinterpret_cast<U*>(out)[at] = reinterpret_cast<const U*>(x)[from];
+    };
+    if (sizeof(T) == 8 && size == 8) return copy(uint64_t());
+    if (size == 4) return copy(uint32_t());
+    size == 2 ? copy(uint16_t()) : copy(uint8_t());
   }
   int64_t step;  // between elements of a line
+  DType type;
+  int size;  // bytes
 };
 
 template <class T>
@@ -72,7 +98,7 @@ struct LogSums {
   const T* x;
   T* out;
   TORCH_VEC_INLINE static Acc identity() { return -__builtin_huge_val(); }
-  TORCH_VEC_INLINE static Acc merge(const Acc& a, const Acc& b) {
+  __device__ TORCH_NO_INLINE static Acc merge(Acc a, Acc b) {
     if (a != a || b != b) return a + b;
     const double high = a > b ? a : b, low = a > b ? b : a;
     return low != high || low - low == 0 ? high + math::log1p(math::exp(Vec<double>(low - high))).raw : high;
@@ -88,7 +114,7 @@ struct ComplexLogSums {
   const Complex<T>* x;
   Complex<T>* out;
   TORCH_VEC_INLINE static Acc identity() { return {-__builtin_huge_val(), 0}; }
-  TORCH_VEC_INLINE static Acc merge(const Acc& a, const Acc& b) {
+  __device__ TORCH_NO_INLINE static Acc merge(Acc a, Acc b) {
     if (a != a || b != b) return a + b;
     const bool first = a.re >= b.re;
     const Acc high = first ? a : b, low = first ? b : a;
@@ -153,10 +179,13 @@ void complex_log_sums(const ScanCall& c) {
 }
 template <bool kMax>
 void extremes(const ScanCall& c) {
-  visit_element(c.type, [&](auto zero) {
-    using E = decltype(zero);
-    if constexpr (!kIsComplex<E>) start(c, Extremes<E, kMax>{in<E>(c.x), to<E>(c.out), c.index, c.inner});
-  });
+  const auto as = [&](auto zero) {
+    start(c, Extremes<decltype(zero), kMax>{static_cast<const char*>(c.x), static_cast<char*>(c.out), c.index, c.inner,
+                                            c.type, int(item_size(c.type))});
+  };
+  if (c.type == DType::Float64) return as(double());
+  if (c.type == DType::Float32 || c.type == DType::Float16 || c.type == DType::BFloat16) return as(float());
+  c.type == DType::UInt64 ? as(uint64_t()) : as(int64_t());
 }
 
 using Start = void (*)(const ScanCall&);
