@@ -3,6 +3,13 @@
 include_guard()
 
 option(TORCH_WERROR "Treat warnings as errors" OFF)
+# Caches of compilers have their own way with headers that are compiled beforehand, or none.
+if(CMAKE_CXX_COMPILER_LAUNCHER)
+  set(torch_precompile OFF)
+else()
+  set(torch_precompile ON)
+endif()
+option(TORCH_PRECOMPILE "Compile headers that most sources of a target begin with only once" ${torch_precompile})
 set(TORCH_SANITIZE "" CACHE STRING "Sanitizers to build with: address,undefined or thread")
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
@@ -42,5 +49,13 @@ function(torch_options target)
         -fno-sanitize=null,nonnull-attribute,returns-nonnull-attribute)
     endif()
     target_link_options(${target} PRIVATE -fsanitize=${TORCH_SANITIZE})
+  endif()
+endfunction()
+
+# For builds from nothing: half of the time of a short source goes into its headers. Sources include what they need all
+# the same, and compile without.
+function(torch_precompile target)
+  if(TORCH_PRECOMPILE)
+    target_precompile_headers(${target} PRIVATE ${ARGN})
   endif()
 endfunction()
