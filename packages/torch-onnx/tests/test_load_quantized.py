@@ -74,7 +74,8 @@ def test_products_of_integers():
 
 
 def test_convolutions_of_integers():
-    x, w = drawn(1, 2, 6, 5, dtype="uint8"), drawn(3, 2, 3, 3, dtype="int8")
+    # Weights of seven bits: where there is no VNNI, onnxruntime adds two products in 16 bits, which saturate.
+    x, w = drawn(1, 2, 6, 5, dtype="uint8"), drawn(3, 2, 3, 3, dtype="int8") // 2
     inputs = {"x": x, "w": w, "xz": number(9, "uint8")}
     agrees(model("ConvInteger", inputs, {"y": I32}, pads=[1, 1, 1, 1]), inputs)
     inputs = {
