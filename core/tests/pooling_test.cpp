@@ -37,7 +37,8 @@ const Windows kCases[] =
         square(3, 8, 8, 2, 2, 0),    square(2, 17, 61, 3, 2, 1), square(2, 9, 40, 3, 1, 1),
         square(1, 20, 20, 5, 3, 2),  square(2, 7, 5, 2, 1, 1),   square(1, 15, 33, 3, 2, 2, 2),
         square(1, 40, 45, 17, 2, 8),  // more taps than a byte counts
-        square(1, 9, 80, 9, 4, 4),   square(2, 1, 100, 1, 1, 0),
+        square(1, 9, 80, 9, 4, 4),   square(2, 1, 100, 1, 1, 0), square(7, 12, 56, 2, 2, 0),
+        square(2, 14, 70, 3, 2, 0),  square(1, 11, 39, 3, 2, 0),
 };
 
 template <class T>

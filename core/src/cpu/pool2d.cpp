@@ -26,6 +26,9 @@ TORCH_INLINE V load_strided(LaneMask mask, const float* s, int stride) {
   return v;
 }
 
+// A store with a mask, even of all lanes, takes 12 cycles or more where a plain one takes one (AMD, before Zen 4).
+TORCH_INLINE void store_some(LaneMask mask, float* p, V v) { mask == S::kAll ? S::store(p, v) : S::store(mask, p, v); }
+
 // The lanes of kWidth outputs from x on whose tap s lies inside the row.
 TORCH_INLINE LaneMask inside(const Windows& w, int64_t x, int64_t s) {
   const int64_t start = x * w.stride[2] - w.padding[2] + s * w.dilation[2], step = w.stride[2];
@@ -39,73 +42,163 @@ constexpr int kColumns = 32;  // taps along a row whose masks are kept; wider wi
 
 bool is_vector_case(const Windows& w) { return pool::winners_fit_a_byte(w) && w.kernel[2] <= kColumns; }
 
-// f(row of outputs, its taps along z and y) for the rows of a plane. What they reach is found once, by divisions.
+// f(row of outputs, its taps along z and y, its place along them) for the rows of a plane. What they reach, and how far
+// that lies from the beginning of a plane, is found once: a row of two taps takes less time than its address.
 class Rows {
  public:
-  explicit Rows(const Windows& w) : w_(w), reach_(conv::workspace_of<Reach>(conv::Slot::Strip, w.out[0] + w.out[1])) {
-    for (int64_t z = 0; z < w.out[0]; z++) reach_[z] = reach(w, 0, z);
-    for (int64_t y = 0; y < w.out[1]; y++) reach_[w.out[0] + y] = reach(w, 1, y);
+  struct Tap {
+    int64_t offset;
+    int tap;
+  };
+  struct Line {
+    const Tap *first, *last;
+    int lead;  // the first tap, also where there is none
+    const Tap* begin() const { return first; }
+    const Tap* end() const { return last; }
+  };
+
+  explicit Rows(const Windows& w) : w_(w), lines_(conv::workspace_of<Line>(conv::Slot::Strip, w.out[0] + w.out[1])) {
+    Tap* taps = conv::workspace_of<Tap>(conv::Slot::Panels, w.out[0] * w.kernel[0] + w.out[1] * w.kernel[1]);
+    find(0, lines_, taps, w.in[1] * w.in[2], w.kernel[1] * w.kernel[2]);
+    find(1, lines_ + w.out[0], taps + w.out[0] * w.kernel[0], w.in[2], w.kernel[2]);
   }
   template <class F>
   TORCH_INLINE void each(F f) const {
     for (int64_t z = 0; z < w_.out[0]; z++)
-      for (int64_t y = 0; y < w_.out[1]; y++) f(z * w_.out[1] + y, reach_[z], reach_[w_.out[0] + y], z, y);
+      for (int64_t y = 0; y < w_.out[1]; y++) f(z * w_.out[1] + y, lines_[z], lines_[w_.out[0] + y], z, y);
   }
 
  private:
-  const Windows& w_;
-  Reach* const reach_;
-};
-
-// kWide: the taps of a row where they are two apart, else 0; known, they need no loop and no masks but once.
-template <bool kWinners, int kWide>
-void max_planes(const Windows& w, const float* x, float* y, uint8_t* winners, int64_t first, int64_t last) {
-  const int stride = kWide ? 2 : int(w.stride[2]);
-  const int64_t wide = kWide ? kWide : w.kernel[2];
-  const Rows rows(w);
-  for (int64_t column = 0; column < w.out[2]; column += W) {
-    LaneMask masks[kColumns];
-    bool whole[kColumns];
-    Winners lead{};  // the first tap inside the row
-    const LaneMask keep = first_lanes(int(w.out[2] - column < W ? w.out[2] - column : W));
-    for (int64_t s = 0; s < wide; s++) {
-      masks[s] = inside(w, column, s);
-      whole[s] = (masks[s] & keep) == keep;
-    }
-    if (!whole[0])
-      for (int64_t s = w.kernel[2] - 1; s >= 0; s--)
-        for (int l = 0; l < W; l++)
-          if (masks[s] >> l & 1) lead[l] = int(s);
-    for (int64_t p = first; p < last; p++) {
-      const float* plane = x + p * w.in_plane() + column * stride - w.padding[2];
-      rows.each([&](int64_t row, const Reach& rz, const Reach& ry, int64_t, int64_t) {
-        V best = S::fill(-__builtin_inff());
-        Winners winner = lead + int((rz.begin * w.kernel[1] + ry.begin) * w.kernel[2]);
-        for (int64_t z = rz.begin; z < rz.end; z++)
-          for (int64_t t = ry.begin; t < ry.end; t++) {
-            const float* s =
-                plane + ((rz.start + z * w.dilation[0]) * w.in[1] + ry.start + t * w.dilation[1]) * w.in[2];
-            const int tap = int((z * w.kernel[1] + t) * w.kernel[2]);
-            for (int64_t k = 0; k < wide; k++) {
-              V v = load_strided(masks[k], s + k * w.dilation[2], stride);
-              if (!whole[k]) v = S::select(masks[k], v, S::fill(-__builtin_inff()));
-              const Winners wins = (v > best) | (v != v);
-              best = wins ? v : best;
-              if (kWinners) winner = wins ? Winners{} + int(tap + k) : winner;
-            }
-          }
-        const int64_t at = p * w.out_plane() + row * w.out[2] + column;
-        S::store(keep, y + at, best);
-        if (kWinners) store_winners(keep, winners + at, winner);
-      });
+  void find(int dim, Line* lines, Tap* taps, int64_t pitch, int64_t step) {
+    for (int64_t i = 0; i < w_.out[dim]; i++) {
+      const Reach r = reach(w_, dim, i);
+      lines[i] = {taps, taps, int(r.begin * step)};
+      for (int64_t t = r.begin; t < r.end; t++) *taps++ = {(r.start + t * w_.dilation[dim]) * pitch, int(t * step)};
+      lines[i].last = taps;
     }
   }
+
+  const Windows& w_;
+  Line* const lines_;
+};
+
+// What one vector of outputs in each row reads. The last one of a row lies over the one before it, so that only rows
+// shorter than a vector have lanes to spare.
+struct Column {
+  int64_t at;
+  LaneMask keep, masks[kColumns];
+  bool whole[kColumns];  // no lane of the tap lies outside the row
+  bool inside_row = true;
+
+  Column(const Windows& w, int64_t from) : at(from + W <= w.out[2] || w.out[2] < W ? from : w.out[2] - W) {
+    keep = first_lanes(int(w.out[2] - at < W ? w.out[2] - at : W)) & S::kAll;
+    for (int64_t s = 0; s < w.kernel[2]; s++) {
+      masks[s] = inside(w, at, s);
+      whole[s] = (masks[s] & keep) == keep;
+      inside_row &= masks[s] == S::kAll;
+    }
+  }
+  template <class F>
+  static void each(const Windows& w, F f) {
+    for (int64_t from = 0; from < w.out[2]; from += W) f(Column(w, from));
+  }
+};
+
+// Elements 0, 2, 4, ... of a row, of which only 2 * W - 1 are there.
+template <int... I>
+TORCH_INLINE V load_pairs(const float* s, std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(S::load(s), S::load(s + W - 1), (I < W / 2 ? 2 * I : 2 * I + 1)...);
+}
+
+// f(tap, its values) along one row. kWide: how many taps there are where outputs are two apart and taps adjacent, else
+// 0; known, two of them share their loads, and none needs a mask where all lie `kInside` the row.
+template <int kWide, bool kInside, class F>
+TORCH_INLINE void each_tap(const Windows& w, const Column& column, const float* s, F f) {
+  if constexpr (kWide != 0 && kInside) {
+    for (int k = 0; k + 1 < kWide; k += 2) {
+      const V a = S::load(s + k), b = S::load(s + k + W);
+      f(k, S::even(a, b)), f(k + 1, S::odd(a, b));
+    }
+    if (kWide % 2) f(kWide - 1, load_pairs(s + kWide - 1, std::make_integer_sequence<int, W>{}));
+  } else {
+    const int stride = kWide ? 2 : int(w.stride[2]);
+    const int64_t wide = kWide ? kWide : w.kernel[2];
+    for (int64_t k = 0; k < wide; k++) {
+      const float* const tap = s + k * w.dilation[2];
+      f(int(k), kInside && stride == 1 ? S::load(tap) : load_strided(column.masks[k], tap, stride));
+    }
+  }
+}
+
+template <bool kWinners, int kWide, bool kInside>
+TORCH_INLINE void max_column(const Windows& w, const Rows& rows, const Column& column, Winners lead, const float* x,
+                             float* y, uint8_t* winners, int64_t first, int64_t last) {
+  for (int64_t p = first; p < last; p++) {
+    const float* plane = x + p * w.in_plane() + column.at * w.stride[2] - w.padding[2];
+    rows.each([&](int64_t row, const Rows::Line& along_z, const Rows::Line& along_y, int64_t, int64_t) {
+      V best = S::fill(-__builtin_inff());
+      Winners winner = lead + (along_z.lead + along_y.lead);
+      for (const Rows::Tap& z : along_z)
+        for (const Rows::Tap& t : along_y) {
+          const int tap = z.tap + t.tap;
+          const auto take = [&](int k, V v) __attribute__((always_inline)) {
+            if (!kInside && !column.whole[k]) v = S::select(column.masks[k], v, S::fill(-__builtin_inff()));
+            const Winners wins = (v > best) | (v != v);
+            best = wins ? v : best;
+            if (kWinners) winner = wins ? Winners{} + (tap + k) : winner;
+          };
+          each_tap<kWide, kInside>(w, column, plane + z.offset + t.offset, take);
+        }
+      const int64_t at = p * w.out_plane() + row * w.out[2] + column.at;
+      store_some(column.keep, y + at, best);
+      if (kWinners) store_winners(column.keep, winners + at, winner);
+    });
+  }
+}
+
+template <bool kWinners, int kWide>
+void max_planes(const Windows& w, const float* x, float* y, uint8_t* winners, int64_t first, int64_t last) {
+  const Rows rows(w);
+  Column::each(w, [&](const Column& column) {
+    Winners lead{};  // the first tap inside the row
+    if (column.inside_row) return max_column<kWinners, kWide, true>(w, rows, column, lead, x, y, winners, first, last);
+    for (int64_t s = w.kernel[2] - 1; s >= 0; s--)
+      for (int l = 0; l < W; l++)
+        if (column.masks[s] >> l & 1) lead[l] = int(s);
+    max_column<kWinners, kWide, false>(w, rows, column, lead, x, y, winners, first, last);
+  });
 }
 
 template <int kWide>
 auto max_of_planes(bool winners) {
   return winners ? max_planes<true, kWide> : max_planes<false, kWide>;
 }
+
+// Planes that go through L1 column by column.
+int64_t planes_together(const Windows& w) {
+  constexpr int64_t kTogether = 16 * 1024;  // floats
+  return w.in_plane() < kTogether ? kTogether / (w.in_plane() + 1) + 1 : 1;
+}
+// Calls f(first, last) for groups of them, whose successors are on their way meanwhile: rows that are read column by
+// column are no stream that a processor would fetch ahead by itself. conv.pool.max2.forward 2.44 -> 0.55 ms,
+// max3s2 2.66
+// -> 1.31, avg2 3.71 -> 0.38, by this and by taps without masks or addresses of their own (AMD EPYC, Zen 3).
+template <class F>
+TORCH_INLINE void each_group(const Windows& w, const float* x, int64_t first, int64_t last, F f) {
+  const int64_t together = planes_together(w);
+  const auto fetch = [&](int64_t from, int64_t to) {
+    const float* const end = x + to * w.in_plane();
+    for (const float* p = x + from * w.in_plane(); p < end; p += 16) __builtin_prefetch(p, 0, 2);
+  };
+  fetch(first, first + together < last ? first + together : last);
+  for (int64_t begin = first; begin < last; begin += together) {
+    const int64_t end = begin + together < last ? begin + together : last;
+    fetch(end, end + together < last ? end + together : last);
+    f(begin, end);
+  }
+}
+
+int64_t taps_two_apart(const Windows& w) { return w.stride[2] == 2 && w.dilation[2] == 1 ? w.kernel[2] : 0; }
 
 void max_forward_f32(const Windows& w, const float* x, float* y, void* winners) {
   if (!is_vector_case(w)) {
@@ -115,17 +208,13 @@ void max_forward_f32(const Windows& w, const float* x, float* y, void* winners) 
       max_forward(w, x, y, static_cast<int32_t*>(winners));
     return;
   }
-  constexpr int64_t kTogether = 16 * 1024;  // floats of planes that go through L1 column by column
-  const int64_t together = w.in_plane() < kTogether ? kTogether / (w.in_plane() + 1) + 1 : 1;
-  const int64_t wide = w.stride[2] == 2 && w.dilation[2] == 1 ? w.kernel[2] : 0;
+  const int64_t wide = taps_two_apart(w);
   const auto planes = wide == 2   ? max_of_planes<2>(winners)
                       : wide == 3 ? max_of_planes<3>(winners)
                                   : max_of_planes<0>(winners);
   for_planes(w.planes, w.out_plane() * w.taps() / 4, [&](int64_t first, int64_t last) {
-    for (int64_t begin = first; begin < last; begin += together) {
-      const int64_t end = begin + together < last ? begin + together : last;
-      planes(w, x, y, static_cast<uint8_t*>(winners), begin, end);
-    }
+    each_group(w, x, first, last,
+               [&](int64_t begin, int64_t end) { planes(w, x, y, static_cast<uint8_t*>(winners), begin, end); });
   });
 }
 
@@ -171,7 +260,7 @@ class Gather {
           };
           const V first = seen(0, end_[0]);
           const auto write = [&](int64_t at, V v) {
-            if (at < w_.in[2]) S::store(first_lanes(int(w_.in[2] - at < W ? w_.in[2] - at : W)), dx + at, v);
+            if (at < w_.in[2]) store_some(first_lanes(int(w_.in[2] - at < W ? w_.in[2] - at : W)), dx + at, v);
           };
           if (stride_ == 1) {
             write(j, first);
@@ -215,33 +304,48 @@ class Gather {
   const int64_t* seen_[2];
 };
 
+template <int kWide, bool kInside>
+TORCH_INLINE void average_column(const Windows& w, const Rows& rows_of, const Column& column, const float* row_counts,
+                                 V along_row, const float* x, float* y, int64_t first, int64_t last) {
+  for (int64_t p = first; p < last; p++) {
+    const float* plane = x + p * w.in_plane() + column.at * w.stride[2] - w.padding[2];
+    rows_of.each([&](int64_t row, const Rows::Line& along_z, const Rows::Line& along_y, int64_t, int64_t) {
+      V sum{};
+      for (const Rows::Tap& z : along_z)
+        for (const Rows::Tap& t : along_y)
+          each_tap<kWide, kInside>(w, column, plane + z.offset + t.offset,
+                                   [&](int, V v) __attribute__((always_inline)) { sum += v; });
+      const V count = along_row * row_counts[row];
+      store_some(column.keep, y + p * w.out_plane() + row * w.out[2] + column.at, count == V{} ? V{} : sum / count);
+    });
+  }
+}
+template <int kWide>
+void average_planes(const Windows& w, Divisor divisor, const float* x, float* y, int64_t first, int64_t last) {
+  const Rows rows_of(w);
+  float* row_counts = conv::workspace_of<float>(conv::Slot::Tile, w.out[0] * w.out[1]);
+  rows_of.each([&](int64_t row, const Rows::Line&, const Rows::Line&, int64_t oz, int64_t oy) {
+    row_counts[row] = float(divisor.given ? divisor.given : counted(w, divisor, 0, oz) * counted(w, divisor, 1, oy));
+  });
+  each_group(w, x, first, last, [&](int64_t begin, int64_t end) {
+    Column::each(w, [&](const Column& column) {
+      V along_row = S::fill(1.f);
+      if (!divisor.given)
+        for (int l = 0; l < W && column.at + l < w.out[2]; l++)
+          along_row[l] = float(counted(w, divisor, 2, column.at + l));
+      if (column.inside_row)
+        average_column<kWide, true>(w, rows_of, column, row_counts, along_row, x, y, begin, end);
+      else
+        average_column<kWide, false>(w, rows_of, column, row_counts, along_row, x, y, begin, end);
+    });
+  });
+}
 void average_forward_f32(const Windows& w, Divisor divisor, const float* x, float* y) {
   if (w.kernel[2] > kColumns) return average_forward(w, divisor, x, y);
-  const int stride = int(w.stride[2]);
-  for_planes(w.planes, w.out_plane() * w.taps() / 4, [&](int64_t first, int64_t last) {
-    const Rows rows_of(w);
-    for (int64_t p = first; p < last; p++)
-      for (int64_t column = 0; column < w.out[2]; column += W) {
-        LaneMask masks[kColumns];
-        for (int64_t s = 0; s < w.kernel[2]; s++) masks[s] = inside(w, column, s);
-        const LaneMask keep = first_lanes(int(w.out[2] - column < W ? w.out[2] - column : W));
-        V along_row = S::fill(1.f);
-        if (!divisor.given)
-          for (int l = 0; l < W && column + l < w.out[2]; l++) along_row[l] = float(counted(w, divisor, 2, column + l));
-        const float* plane = x + p * w.in_plane() + column * stride - w.padding[2];
-        rows_of.each([&](int64_t row, const Reach& rz, const Reach& ry, int64_t oz, int64_t oy) {
-          V sum{};
-          for (int64_t z = rz.begin; z < rz.end; z++)
-            for (int64_t t = ry.begin; t < ry.end; t++) {
-              const float* s = plane + ((rz.start + z) * w.in[1] + ry.start + t) * w.in[2];
-              for (int64_t k = 0; k < w.kernel[2]; k++) sum += load_strided(masks[k], s + k, stride);
-            }
-          const int64_t rows = divisor.given ? divisor.given : counted(w, divisor, 0, oz) * counted(w, divisor, 1, oy);
-          const V count = along_row * float(rows);
-          S::store(keep, y + p * w.out_plane() + row * w.out[2] + column, count == V{} ? V{} : sum / count);
-        });
-      }
-  });
+  const int64_t wide = taps_two_apart(w);
+  const auto planes = wide == 2 ? average_planes<2> : wide == 3 ? average_planes<3> : average_planes<0>;
+  for_planes(w.planes, w.out_plane() * w.taps() / 4,
+             [&](int64_t first, int64_t last) { planes(w, divisor, x, y, first, last); });
 }
 
 void average_backward_f32(const Windows& w, Divisor divisor, const float* dy, float* dx) {
@@ -254,7 +358,7 @@ void average_backward_f32(const Windows& w, Divisor divisor, const float* dy, fl
     for (int64_t s = 0; s < w.out[2]; s++) along_row[s] = divisor.given ? 1.f : float(counted(w, divisor, 2, s));
     for (int64_t p = first; p < last; p++) {
       const float* g = dy + p * w.out_plane();
-      rows_of.each([&](int64_t row, const Reach&, const Reach&, int64_t oz, int64_t oy) {
+      rows_of.each([&](int64_t row, const Rows::Line&, const Rows::Line&, int64_t oz, int64_t oy) {
         const float rows =
             float(divisor.given ? divisor.given : counted(w, divisor, 0, oz) * counted(w, divisor, 1, oy));
         for (int64_t s = 0; s < w.out[2]; s++) {

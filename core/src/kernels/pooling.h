@@ -17,7 +17,7 @@ using pool::Windows;
 // f(first plane, last plane), cut so that a piece is worth a thread.
 template <class F>
 void for_planes(int64_t planes, int64_t work_per_plane, F f) {
-  parallel_for(planes, 65536 / (work_per_plane + 1) + 1, f);
+  parallel_for(planes, 32768 / (work_per_plane + 1) + 1, f);
 }
 
 // The taps [begin, end) of a window that lie inside the input, along one dim.
