@@ -276,7 +276,7 @@ def test_bits_do_not_depend_on_the_number_of_threads():
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 8, 15, 16, 17, 33, 100, 1003])
-@pytest.mark.parametrize("lines", [1, 3, 4, 9])
+@pytest.mark.parametrize("lines", [1, 3, 4, 9, 35])
 def test_running_reductions_of_lines_of_any_length_and_number(lines, n):
     random = np.random.default_rng(n)
     a = random.standard_normal((lines, n)).astype(np.float32)

@@ -93,6 +93,15 @@ template <class T, class W>
 void run_prod(const ScanCall& c) {
   const T* from = static_cast<const T*>(c.x);
   T* to = static_cast<T*>(c.out);
+  if constexpr (std::is_same_v<T, float>) {
+    constexpr int64_t together = 16;  // lines, of any level's registers
+    if (c.inner == 1 && c.outer >= 4) {
+      const int64_t lines = std::max<int64_t>(1, kGrain / std::max<int64_t>(c.n * together, 1)) * together;
+      return parallel_for(c.outer, lines, [&, n = c.n](int64_t begin, int64_t end) {
+        scan_kernels().prod_floats(from + begin * n, to + begin * n, end - begin, n);
+      });
+    }
+  }
   scan<ProdState<W>>(c.outer, c.n, c.inner,
                      [=](ProdState<W>& a, int64_t at, int64_t) { to[at] = T(a.v *= W(from[at])); });
 }
