@@ -86,24 +86,67 @@ TORCH_VEC_INLINE std::array<double, 2> totals(int64_t n, F f) {
 
 int64_t channel_grain(NormShape s) { return std::max<int64_t>(1, 16384 / std::max<int64_t>(1, s.n * s.inner)); }
 
+// Several registers side by side.
+template <class T, int N>
+struct Wide {
+  Vec<T> part[N];
+  template <class F>
+  static TORCH_VEC_INLINE Wide of(F f) {
+    Wide w;
+    for (int k = 0; k < N; ++k) w.part[k] = f(k);
+    return w;
+  }
+  static TORCH_VEC_INLINE Wide all(T x) {
+    return of([&](int) { return Vec<T>(x); });
+  }
+  // `count` lanes where there is but one register.
+  static TORCH_VEC_INLINE Wide load_from(const T* p, int count) {
+    if constexpr (N == 1)
+      return {{get(p, count)}};
+    else
+      return of([&](int k) { return load<T>(p + k * Vec<T>::kLanes); });
+  }
+  TORCH_VEC_INLINE void store_to(T* p, int count) const {
+    if constexpr (N == 1)
+      put(p, part[0], count);
+    else
+      for (int k = 0; k < N; ++k) store(p + k * Vec<T>::kLanes, part[k]);
+  }
+#define TORCH_WIDE(OP)                                                     \
+  TORCH_VEC_INLINE friend Wide operator OP(const Wide& a, const Wide& b) { \
+    return of([&](int k) { return a.part[k] OP b.part[k]; });              \
+  }
+  TORCH_WIDE(+)
+  TORCH_WIDE(-)
+  TORCH_WIDE(*)
+  TORCH_WIDE(/)
+#undef TORCH_WIDE
+};
+
 // With inner = 1 the channels are neighbours: vectors run across them and samples are added one after the other.
+// columns(c, count, Wide{}) takes the channels from c on, a cache line of each row where there are as many: with half
+// of one, each comes twice.
 template <class T, class F>
 void across_channels(NormShape s, F columns) {
-  constexpr int lanes = Vec<T>::kLanes;
-  int64_t blocks = (s.c + lanes - 1) / lanes;
-  parallel_for(blocks, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, s.n * lanes)), [&](int64_t from, int64_t to) {
-    for (int64_t b = from; b < to; ++b) columns(b * lanes, int(std::min<int64_t>(lanes, s.c - b * lanes)));
+  constexpr int lanes = Vec<T>::kLanes, kRegisters = 64 / kVecBytes, wide = kRegisters * lanes;
+  const int64_t blocks = (s.c + wide - 1) / wide;
+  parallel_for(blocks, std::max<int64_t>(1, 16384 / std::max<int64_t>(1, s.n * wide)), [&](int64_t from, int64_t to) {
+    int64_t c = from * wide;
+    const int64_t end = std::min(s.c, to * wide);
+    if constexpr (kRegisters > 1)
+      for (; c + wide <= end; c += wide) columns(c, wide, Wide<T, kRegisters>{});
+    for (; c < end; c += lanes) columns(c, int(std::min<int64_t>(lanes, end - c)), Wide<T, 1>{});
   });
 }
 // Adds up f(sample) over n samples in blocks, so that what the sum rounds away does not grow with n.
-template <class T, class F>
-TORCH_VEC_INLINE Vec<T> down(int64_t n, F f) {
+template <class V, class F>
+TORCH_VEC_INLINE V down(int64_t n, F f) {
   constexpr int64_t kSamples = 256;
-  Vec<T> sum(T(0));
+  V sum = V::all(0);
   for (int64_t from = 0; from < n; from += kSamples) {
-    Vec<T> part(T(0));
-    for (int64_t i = from; i < std::min(n, from + kSamples); ++i) part += f(i);
-    sum += part;
+    V part = V::all(0);
+    for (int64_t i = from; i < std::min(n, from + kSamples); ++i) part = part + f(i);
+    sum = sum + part;
   }
   return sum;
 }
@@ -111,16 +154,17 @@ TORCH_VEC_INLINE Vec<T> down(int64_t n, F f) {
 template <class T>
 void channel_stats(const T* x, NormShape s, T* mean, T* var) {
   if (s.inner == 1) {
-    across_channels<T>(s, [&](int64_t c, int count) {
+    across_channels<T>(s, [&](int64_t c, int count, auto wide) {
       // Welford would divide in every step: two passes over a column of vectors instead.
-      const Vec<T> n{T(s.n)};
-      Vec<T> m = down<T>(s.n, [&](int64_t i) { return get(x + i * s.c + c, count); }) / n;
-      Vec<T> squares = down<T>(s.n, [&](int64_t i) {
-        Vec<T> d = get(x + i * s.c + c, count) - m;
+      using V = decltype(wide);
+      const V n = V::all(T(s.n));
+      const V m = down<V>(s.n, [&](int64_t i) { return V::load_from(x + i * s.c + c, count); }) / n;
+      const V squares = down<V>(s.n, [&](int64_t i) {
+        const V d = V::load_from(x + i * s.c + c, count) - m;
         return d * d;
       });
-      put(mean + c, m, count);
-      put(var + c, squares / n, count);
+      m.store_to(mean + c, count);
+      (squares / n).store_to(var + c, count);
     });
     return;
   }
@@ -179,12 +223,12 @@ void channel_affine(const T* x, const T* scale, const T* shift, T* y, NormShape 
 template <class T>
 void channel_sums(const T* grad, const T* x, const T* mean, NormShape s, T* sum, T* dot) {
   if (s.inner == 1) {
-    across_channels<T>(s, [&](int64_t c, int count) {
-      const Vec<T> m = get(mean + c, count);
-      put(sum + c, down<T>(s.n, [&](int64_t i) { return get(grad + i * s.c + c, count); }), count);
-      put(dot + c,
-          down<T>(s.n, [&](int64_t i) { return get(grad + i * s.c + c, count) * (get(x + i * s.c + c, count) - m); }),
-          count);
+    across_channels<T>(s, [&](int64_t c, int count, auto wide) {
+      using V = decltype(wide);
+      const auto row = [&](const T* p, int64_t i) { return V::load_from(p + i * s.c + c, count); };
+      const V m = V::load_from(mean + c, count);
+      down<V>(s.n, [&](int64_t i) { return row(grad, i); }).store_to(sum + c, count);
+      down<V>(s.n, [&](int64_t i) { return row(grad, i) * (row(x, i) - m); }).store_to(dot + c, count);
     });
     return;
   }
@@ -276,15 +320,16 @@ void row_backward(const T* grad, const T* x, const T* weight, const T* mean, con
 
 template <class T>
 void row_params(const T* grad, const T* x, const T* mean, const T* rstd, T* grad_weight, T* grad_bias, NormShape s) {
-  across_channels<T>(s, [&](int64_t c, int count) {
-    Vec<T> w(T(0)), b(T(0));
+  across_channels<T>(s, [&](int64_t c, int count, auto wide) {
+    using V = decltype(wide);
+    V w = V::all(0), b = V::all(0);
     for (int64_t i = 0; i < s.n; ++i) {
-      Vec<T> g = get(grad + i * s.c + c, count);
-      w += g * ((get(x + i * s.c + c, count) - Vec<T>(mean[i])) * Vec<T>(rstd[i]));
-      b += g;
+      const V g = V::load_from(grad + i * s.c + c, count);
+      w = w + g * ((V::load_from(x + i * s.c + c, count) - V::all(mean[i])) * V::all(rstd[i]));
+      b = b + g;
     }
-    put(grad_weight + c, w, count);
-    put(grad_bias + c, b, count);
+    w.store_to(grad_weight + c, count);
+    b.store_to(grad_bias + c, count);
   });
 }
 

@@ -144,6 +144,23 @@ def test_batch_norm_in_training_and_evaluation():
     assert torch.equal(norm.running_mean, before)
 
 
+@pytest.mark.parametrize("width", [1, 7, 8, 15, 16, 17, 40, 100])
+def test_norms_of_rows_of_any_width_have_the_slopes_of_their_definition(width):
+    random = np.random.default_rng(width)
+    x, g = random.standard_normal((2, 37, width)) + 0.5
+    weight = random.standard_normal(width)
+    for axis, layer in ((0, nn.BatchNorm1d(width)), (1, nn.LayerNorm(width))):
+        xhat = (x - x.mean(axis, keepdims=True)) / np.sqrt(x.var(axis, keepdims=True) + layer.eps)
+        slope = g * weight
+        to_x = slope - slope.mean(axis, keepdims=True) - xhat * (slope * xhat).mean(axis, keepdims=True)
+        to_x /= np.sqrt(x.var(axis, keepdims=True) + layer.eps)
+        layer.weight.data.copy_(torch.from_numpy(weight))
+        t = torch.from_numpy(x).float().requires_grad_()
+        layer(t).backward(torch.from_numpy(g).float())
+        for got, want in ((t.grad, to_x), (layer.weight.grad, (g * xhat).sum(0)), (layer.bias.grad, g.sum(0))):
+            assert np.allclose(got.numpy(), want, rtol=1e-4, atol=2e-4)
+
+
 def test_batch_norm_without_momentum_averages_all_batches():
     norm = nn.BatchNorm1d(1, momentum=None).double()
     batches = [rng.normal(size=(4, 1)) for _ in range(3)]
