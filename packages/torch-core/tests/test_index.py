@@ -216,3 +216,50 @@ def test_index_fill_takes_the_value_of_a_number_that_is_a_tensor():
         torch.index_fill(x, 1, places, value.reshape(1))
     with pytest.raises(IndexError, match="index"):
         torch.index_fill(x, 1, torch.tensor([4]), value)
+
+
+LONG = 200_000  # looked through in pieces
+
+
+def test_the_first_of_many_bad_indices_is_named_and_nothing_is_written():
+    index = noise.integers(0, 100, LONG)
+    for place, bad in ((190_000, 777), (150_001, 888), (40_000, 999)):
+        index[place] = bad
+        i, a = torch.from_numpy(index), torch.zeros(100)
+        with pytest.raises((IndexError, RuntimeError), match=f"index {bad} is out of bounds"):
+            a.gather(0, i)
+        with pytest.raises((IndexError, RuntimeError), match=f"index {bad} is out of bounds"):
+            a.scatter_add_(0, i, torch.ones(LONG))
+        with pytest.raises(IndexError, match=f"index {bad} is out of bounds"):
+            a[i] = 1.0
+        with pytest.raises(IndexError, match=f"index {bad} is out of bounds"):
+            a[i.int()]
+        assert a.count_nonzero() == 0
+
+
+def test_long_indices_find_what_numpy_finds():
+    a, index = noise.standard_normal(5000), noise.integers(-5000, 5000, LONG)
+    x, i = torch.from_numpy(a), torch.from_numpy(index)
+    assert np.array_equal(x[i].numpy(), a[index])
+    sums = a.copy()
+    np.add.at(sums, index % 5000, np.ones(LONG))
+    assert np.allclose(x.clone().scatter_add_(0, i % 5000, torch.ones(LONG, dtype=torch.float64)).numpy(), sums)
+
+
+@pytest.mark.parametrize("columns", [127, 128, 200, 515, 1000])
+def test_rows_of_many_columns_are_added_where_they_belong(columns):
+    index = noise.integers(0, 300, 900)
+    a, rows = np.zeros((300, columns)), noise.integers(-9, 9, (900, columns)).astype(np.float64)
+    np.add.at(a, index, rows)
+    got = torch.zeros(300, columns, dtype=torch.float64).index_add_(0, torch.from_numpy(index), torch.from_numpy(rows))
+    assert np.array_equal(got.numpy(), a)
+
+
+@pytest.mark.parametrize("most", [1, 3, 10_000, 300_000])
+def test_counts_of_many_numbers_are_numpys(most):
+    for n in (65_537, 500_003):
+        values = noise.integers(0, most, n)
+        assert np.array_equal(torch.bincount(torch.from_numpy(values)).numpy(), np.bincount(values))
+    values[-1] = -3
+    with pytest.raises(RuntimeError, match="non-negative integral inputs, got -3"):
+        torch.bincount(torch.from_numpy(values))

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "ops/index/index.h"
@@ -46,16 +47,42 @@ void merge(const BlockSide& in, BlockSide* out) {
 }
 
 constexpr int64_t kGrain = 1 << 17;  // bytes
-constexpr int64_t kColumns = 256;    // elements
+constexpr int64_t kPiece = 1 << 15;  // indices
+
+// Elements of a piece of columns: an even number of pieces, each of whole cache lines as far as can be. Rows of 200 in
+// halves: kernel.index.index_add.rows 0.219 -> 0.195 ms (AMD EPYC, Zen 3).
+constexpr int64_t kFewColumns = 128, kManyColumns = 256, kLine = 16;
+int64_t columns_together(int64_t columns) {
+  const int64_t pieces = 2 * std::max<int64_t>(1, columns / kManyColumns), each = (columns + pieces - 1) / pieces;
+  return (each + kLine - 1) / kLine * kLine;
+}
+
+// The first position of n indices that is bad, or -1; find(begin, count) says it of a piece, from its beginning.
+// In pieces, since reading indices takes as long as what is done with them. For the mere check of gather's it did not
+// pay. kernel.index.index_tensor.1e6 2.26 -> 1.85 ms (AMD EPYC, Zen 3).
+template <class F>
+int64_t first_bad(int64_t n, F find) {
+  std::atomic<int64_t> first{n};
+  parallel_for(n, kPiece, [&](int64_t begin, int64_t end) {
+    const int64_t bad = find(begin, end - begin);
+    if (bad < 0) return;
+    int64_t seen = first.load();
+    while (begin + bad < seen && !first.compare_exchange_weak(seen, begin + bad)) {
+    }
+  });
+  return first < n ? first.load() : -1;
+}
 
 void offsets_on_cpu(const char* op, const Tensor& to, const Tensor& index, int64_t dim, int64_t low, int64_t size,
                     int64_t stride, bool add) {
   const IndexKernels& k = index_kernels();
   const Tensor source = index.is_contiguous() ? index : contiguous_copy(index);
   const bool wide = source.dtype() == DType::Int64;
-  const int64_t n = source.numel();
-  const int64_t bad = wide ? k.offsets64(to.data<int64_t>(), source.data<int64_t>(), n, low, size, stride, add)
-                           : k.offsets32(to.data<int64_t>(), source.data<int32_t>(), n, low, size, stride, add);
+  const int64_t bad = first_bad(source.numel(), [&](int64_t begin, int64_t n) {
+    int64_t* const there = to.data<int64_t>() + begin;
+    return wide ? k.offsets64(there, source.data<int64_t>() + begin, n, low, size, stride, add)
+                : k.offsets32(there, source.data<int32_t>() + begin, n, low, size, stride, add);
+  });
   TORCH_CHECK_INDEX(bad < 0, op, "index ", wide ? source.data<int64_t>()[bad] : source.data<int32_t>()[bad],
                     " is out of bounds for dimension ", dim, " with size ", size);
 }
@@ -99,8 +126,8 @@ void blocks_on_cpu(const char*, IndexMode mode, DType dtype, char* strided, char
     if (cut_offsets) {
       parallel_for(b.before * b.count, std::max<int64_t>(1, kGrain / bytes),
                    [&](int64_t begin, int64_t end) { loop(b, begin, end); });
-    } else if (b.before == 1 && b.after >= 2 * kColumns && b.count * bytes > kGrain) {
-      parallel_for(b.after, kColumns, [&](int64_t begin, int64_t end) {  // columns do not meet
+    } else if (b.before == 1 && b.after >= kFewColumns && b.count * bytes > kGrain) {
+      parallel_for(b.after, columns_together(b.after), [&](int64_t begin, int64_t end) {  // columns do not meet
         Blocks part = b;
         part.strided += begin * b.strided_after;
         part.dense += begin * b.dense_after;

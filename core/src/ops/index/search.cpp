@@ -1,5 +1,6 @@
 // Counting and searching: one_hot, bincount, searchsorted.
 #include <algorithm>
+#include <mutex>
 
 #include "dispatch/work.h"
 #include "ops/create/fill.h"
@@ -18,14 +19,19 @@ namespace {
 
 // --- on the CPU ---
 
+constexpr int64_t kPiece = 1 << 16;  // elements that a thread looks through at a time
+
 std::pair<int64_t, int64_t> ends_on_cpu(const Tensor& x) {
   const int64_t* const p = x.data<int64_t>();
-  int64_t low = p[0], high = p[0];
-  for (int64_t i = 1; i < x.numel(); ++i) {
-    low = std::min(low, p[i]);
-    high = std::max(high, p[i]);
-  }
-  return {low, high};
+  std::mutex together;
+  int64_t lowest = p[0], highest = p[0];
+  parallel_for(x.numel(), kPiece, [&](int64_t begin, int64_t end) {
+    int64_t low = p[begin], high = p[begin];
+    for (int64_t i = begin + 1; i < end; ++i) low = std::min(low, p[i]), high = std::max(high, p[i]);
+    const std::lock_guard lock(together);
+    lowest = std::min(lowest, low), highest = std::max(highest, high);
+  });
+  return {lowest, highest};
 }
 
 Tensor mark_on_cpu(const Tensor& out, const Tensor& x) {
@@ -36,6 +42,23 @@ Tensor mark_on_cpu(const Tensor& out, const Tensor& x) {
   return out;
 }
 
+// Counts of pieces, where the numbers are many more than what they count, are added up.
+void count_into(int64_t* counts, int64_t size, const int64_t* p, int64_t n) {
+  constexpr int64_t kMostPieces = 8;
+  const int64_t pieces = std::min({n / kPiece, n / (4 * size), kMostPieces});
+  if (pieces < 2) {
+    for (int64_t i = 0; i < n; ++i) ++counts[p[i]];
+    return;
+  }
+  const Tensor parts = new_zeros_tensor({pieces - 1, size}, DType::Int64);
+  parallel_run(pieces, [&](int64_t piece) {
+    int64_t* const mine = piece ? parts.data<int64_t>() + (piece - 1) * size : counts;
+    for (int64_t i = n * piece / pieces, end = n * (piece + 1) / pieces; i < end; ++i) ++mine[p[i]];
+  });
+  for (int64_t piece = 0; piece < pieces - 1; ++piece)
+    for (int64_t k = 0; k < size; ++k) counts[k] += parts.data<int64_t>()[piece * size + k];
+}
+
 Tensor count_on_cpu(const Tensor& x, const Tensor& weights, int64_t size) {
   const int64_t* const p = x.data<int64_t>();
   Tensor out = new_zeros_tensor({size}, weights ? DType::Float64 : DType::Int64);
@@ -44,8 +67,7 @@ Tensor count_on_cpu(const Tensor& x, const Tensor& weights, int64_t size) {
     const double* shares = weights.data<double>();
     for (int64_t i = 0; i < x.numel(); ++i) totals[p[i]] += shares[i];
   } else {
-    int64_t* counts = out.data<int64_t>();
-    for (int64_t i = 0; i < x.numel(); ++i) ++counts[p[i]];
+    count_into(out.data<int64_t>(), size, p, x.numel());
   }
   return out;
 }
