@@ -18,6 +18,18 @@ def test_cat_and_stack_put_tensors_side_by_side(dim):
         assert np.array_equal(torch.stack([u, v], dim).numpy(), np.stack((a, b), dim))
 
 
+@pytest.mark.parametrize("widths", [(70_000, 1, 0, 300_000, 5), (3000,) * 60, (7,) * 30_000, (200_000,)])
+def test_pieces_of_any_size_are_shared_out_and_lie_side_by_side(widths):
+    pieces = [counting(w) + i for i, w in enumerate(widths)]
+    line = [torch.from_numpy(p) for p in pieces]
+    assert np.array_equal(torch.cat(line).numpy(), np.concatenate(pieces))
+    if len(widths) < 100:
+        rows = [np.stack((p, -p, p + 1)) for p in pieces]
+        assert np.array_equal(torch.cat([torch.from_numpy(r) for r in rows], 1).numpy(), np.concatenate(rows, 1))
+    if len(set(widths)) == 1:
+        assert np.array_equal(torch.stack(line).numpy(), np.stack(pieces))
+
+
 def test_cat_promotes_and_skips_the_empty_tensor_of_old():
     assert torch.cat([torch.ones(2, dtype=torch.int32), torch.zeros(1)]).dtype == torch.float32
     assert torch.cat([torch.empty(0), torch.ones(2, 2)], 1).shape == (2, 2)
