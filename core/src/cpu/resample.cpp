@@ -20,6 +20,13 @@ void add_gathered(T* __restrict y, const T* __restrict x, const int32_t* __restr
   for (int64_t i = 0; i < n; i++) y[i] += weight[i] != 0 ? weight[i] * x[from[i]] : T(0);
 }
 template <class T>
+void set_two_gathered(T* __restrict y, const T* __restrict x, const int32_t* __restrict from,
+                      const T* __restrict weight, int64_t n) {
+  for (int64_t i = 0; i < n; i++)
+    y[i] =
+        (weight[i] != 0 ? weight[i] * x[from[i]] : T(0)) + (weight[n + i] != 0 ? weight[n + i] * x[from[n + i]] : T(0));
+}
+template <class T>
 void add_row(T* __restrict y, const T* __restrict x, T weight, int64_t n) {
   for (int64_t i = 0; i < n; i++) y[i] += weight * x[i];
 }
@@ -38,6 +45,10 @@ void resample(const Lines& l, const int64_t* from, const double* weights, const 
     for (int64_t k = first; k < last; k++) {
       const T* s = x + k * l.size * l.inner;
       T* d = y + k * l.out * l.inner;
+      if (l.inner == 1 && l.taps == 2) {
+        set_two_gathered(d, s, places, scale, l.out);
+        continue;
+      }
       if (l.inner == 1) {
         std::memset(d, 0, size_t(l.out) * sizeof(T));
         for (int64_t t = 0; t < l.taps; t++) add_gathered(d, s, places + t * l.out, scale + t * l.out, l.out);
