@@ -28,14 +28,14 @@ struct Epilogue {
   }
 };
 
-// Of this thread, for the time of a call.
+// Of this thread, for the time of a call; made by its first.
 struct PendingEpilogue {
   Epilogue epilogue;
   int64_t elements;  // of the output; -1: of any, of any type
   DType dtype;
   int64_t taken;  // how many did; epilogue.out is that of the last
 };
-extern TORCH_API constinit thread_local PendingEpilogue pending_epilogue;
+extern TORCH_API constinit thread_local PendingEpilogue* pending_epilogue;
 
 TORCH_API Epilogue take_pending_epilogue(void* out, int64_t elements, DType dtype) noexcept;
 
@@ -43,7 +43,7 @@ TORCH_API Epilogue take_pending_epilogue(void* out, int64_t elements, DType dtyp
 template <class T>
 TORCH_INLINE Epilogue take_epilogue(T* out, int64_t elements) noexcept {
   if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>)
-    if (TORCH_UNLIKELY(pending_epilogue.epilogue.rows != nullptr))
+    if (TORCH_UNLIKELY(pending_epilogue != nullptr && pending_epilogue->epilogue.rows != nullptr))
       return take_pending_epilogue(out, elements, sizeof(T) == 4 ? DType::Float32 : DType::Float64);
   return {};
 }
