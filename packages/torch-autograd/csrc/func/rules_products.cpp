@@ -71,10 +71,10 @@ bool linear_rule(BatchedCall& c, Result& result) {
 Tensor added(const BatchedCall& c, const Tensor& r) {
   const int beta = c.find("beta"), alpha = c.find("alpha");
   const auto scaled = [&](const Tensor& t, int i) {
-    const Scalar by = detail::unbox<const Scalar&, Kind::Scalar, false>(c.values[i]);
+    const Scalar by = torch::detail::unbox<const Scalar&, Kind::Scalar, false>(c.values[i]);
     return by.to_complex() == std::complex<double>(1) ? t : mul(t, number(by));
   };
-  const Scalar zero = detail::unbox<const Scalar&, Kind::Scalar, false>(c.values[beta]);
+  const Scalar zero = torch::detail::unbox<const Scalar&, Kind::Scalar, false>(c.values[beta]);
   Tensor all = scaled(r, alpha);
   if (zero.to_complex() != std::complex<double>(0))  // what is left out may be NaN
     all = add(all, scaled(c.aligned(c.given(0), r.dim() - 1), beta));
