@@ -118,19 +118,22 @@ def test_an_operator_with_a_definition_trains():
     torch.testing.assert_close(module.w.grad, x * torch.sigmoid(2 * x))
 
 
-def test_the_type_that_a_definition_needs_is_inferred():
+def test_the_type_that_a_definition_needs_is_inferred_or_asked_for():
     node = onnx.helper.make_node("CausalConvWithState", ["z", "w"], ["y", "s"])
     first = onnx.helper.make_node("Split", ["x"], ["z", "rest"], axis=0, num_outputs=2)
     graph = onnx.helper.make_graph(
         [first, node],
         "g",
-        [onnx.helper.make_tensor_value_info("x", 1, None), onnx.helper.make_tensor_value_info("w", 1, [2, 1, 3])],
+        [onnx.helper.make_tensor_value_info("x", 1, [2, 2, 5]), onnx.helper.make_tensor_value_info("w", 1, [2, 1, 3])],
         [onnx.helper.make_tensor_value_info("y", 1, None), onnx.helper.make_tensor_value_info("s", 1, None)],
     )
     proto = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 27)])
     module = torch.onnx.load(proto)
     y, state = module(torch.ones(2, 2, 5), torch.ones(2, 1, 3))
     assert y.shape == (1, 2, 5) and y[0, 0].tolist() == [1, 2, 3, 3, 3] and state.shape == (1, 2, 2)
+    proto.graph.input[0].type.tensor_type.ClearField("shape")
+    with pytest.raises(NotImplementedError, match="CausalConvWithState.*depends on shapes that the file does not say"):
+        torch.onnx.load(proto)
 
 
 def test_an_element_type_that_torch_lacks_is_named():

@@ -110,4 +110,9 @@ def _function(schema, node, types, opsets):
     usual = min([v for v in schema.context_dependent_function_opset_versions if v <= version] or [version])
     made = schema.get_context_dependent_function_with_opset_version(usual, node.SerializeToString(), inputs)
     function.ParseFromString(made)
+    if not function.node:
+        raise NotImplementedError(
+            f"onnx.load: {_inner.where(node)} is written out by its definition, which depends on shapes that the file does not say: "
+            "onnx.shape_inference, or dims of the graph's inputs, supply them"
+        )
     return function

@@ -65,7 +65,7 @@ def interpolate(
         raise ValueError(f"interpolate: antialias is for 'bilinear' and 'bicubic', not for {mode!r}")
     if (size is None) == (scale_factor is None):
         raise ValueError("interpolate: give either size or scale_factor")
-    if getattr(input, "is_quantized", False):
+    if not torch.jit.is_scripting() and getattr(input, "is_quantized", False):  # compiled programs have no such images
         resized = _run(input.dequantize(), size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)
         return torch.quantize_per_tensor(resized, input.q_scale(), input.q_zero_point(), input.dtype)
     return _run(input, size, scale_factor, mode, align_corners, recompute_scale_factor, antialias)

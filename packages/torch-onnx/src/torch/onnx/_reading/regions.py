@@ -55,7 +55,8 @@ def max_roi_pool(x, boxes, pooled_shape=(1, 1), spatial_scale=1.0):
     """Fast R-CNN's pooling: the greatest pixel of each cell, whose borders are whole numbers; 0 where a cell has none."""
     found = []
     for row in boxes:
-        batch, ends = int(row[0]), (row[1:] * spatial_scale).round().long().tolist()
+        ends = row[1:] * spatial_scale
+        batch, ends = int(row[0]), (ends + ends.sign() / 2).trunc().long().tolist()  # halves away from zero
         rows = _cells(ends[1], ends[3], pooled_shape[0], x.shape[2])
         columns = _cells(ends[0], ends[2], pooled_shape[1], x.shape[3])
         image = x[batch]
