@@ -318,8 +318,8 @@ struct DoublePair {
 
 namespace detail {
 TORCH_VEC_INLINE Vec<double> to_double(RawOf<float>::half_type x) {
-// Of the last form GCC 12 makes two conversions and shuffles: prod of 1e6 takes 118 us, so 84 (AMD EPYC, Zen 4),
-// with AVX2 110 and 95 (Zen 3).
+// Of the last form GCC 12 makes two conversions and shuffles: prod of 1e6 takes 118 us, so 84 (AMD EPYC, Zen 4). With
+// AVX2 the instructions are fewer; the time was within the noise.
 #if defined(__AVX512F__)
   return Vec<double>((RawOf<double>::type)_mm512_maskz_cvtps_pd(0xff, (__m256)x));
 #elif defined(__AVX__)
