@@ -414,8 +414,15 @@ class Program:
             if wrong := difference(x, y):
                 return f"{said}: {wrong}"
             if x.numel() < 3000 and x.dim() < 6:
-                self.pairs.append((x, y))
+                self.keep(x, y)
         return None
+
+    def keep(self, x, y):
+        """The next call begins from equal numbers: the sine of 1e12 says nothing where the 1e12 are off by their last bits."""
+        if torch.equal(x, y.cpu()):
+            self.pairs.append((x, y))
+        elif x.is_contiguous():
+            self.pairs.append((x, x.cuda()))
 
 
 def outcome(f, operands):
