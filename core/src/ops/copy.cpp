@@ -91,7 +91,6 @@ bool is_in_format(const Tensor& t, MemoryFormat format) {
 Tensor fill_kernel(const Tensor& self, const Scalar& value) {
   if (self.is_meta()) return self;
   check_fits("fill_", value, self.dtype());
-  check_internal_overlap("fill_", self);
   copy_into(self, scalar_tensor_of(value, self.dtype()));
   return self;
 }

@@ -185,8 +185,8 @@ def test_overlap_between_source_and_target_is_seen():
     t = torch.arange(6.0)
     t[torch.tensor([1, 2, 3])] = t[:3]
     assert t.tolist() == [0, 0, 1, 2, 4, 5]
-    with pytest.raises(RuntimeError):
-        torch.zeros(1).expand(3).index_fill_(0, torch.tensor([0]), 1)
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        torch.zeros(1).expand(3).index_copy_(0, torch.tensor([0, 1]), torch.ones(2))
 
 
 def test_large_index_work_is_the_same_for_any_number_of_threads():

@@ -125,6 +125,23 @@ def test_overlapping_memory_is_refused_or_copied_first():
     assert x.tolist() == [1.0, 1.0, 5.0, 3.0, 9.0, 5.0]
 
 
+def test_one_number_may_be_written_to_elements_that_share_memory():
+    line = torch.arange(40.0)
+    wide = line.expand(3, 40)
+    assert wide.fill_(2) is wide and line.tolist() == [2.0] * 40
+    line.unsqueeze(1).expand(40, 5).zero_()
+    assert not line.any()
+    wide.index_fill_(1, torch.tensor([0, -1]), 4.0).index_fill_(0, torch.tensor([1]), 5.0)
+    assert line.tolist() == [5.0] * 40
+    mask = torch.zeros(3, 40, dtype=torch.bool)
+    mask[0, 1] = mask[2, 3] = True
+    wide.masked_fill_(mask, 7)
+    assert line[:5].tolist() == [5.0, 7.0, 5.0, 7.0, 5.0]
+    one = torch.zeros(1)
+    one.expand(2, 3).masked_fill_(torch.tensor([False, True, False]), torch.tensor(3.0))
+    assert one.tolist() == [3.0]
+
+
 def test_bool_tensors_have_no_difference_and_no_negative():
     b = torch.tensor([True, False])
     with pytest.raises(RuntimeError, match="with two bool tensors is not supported"):

@@ -131,3 +131,19 @@ def test_gradients_pass_within_the_range():
     faked = torch.fake_quantize_per_tensor_affine(x, 0.1, 0, 0, 15)
     faked.sum().backward()
     assert torch.allclose(faked, torch.tensor([0.0, 0.2, 0.3, 1.5])) and x.grad.tolist() == [0, 1, 1, 0]
+
+
+@pytest.mark.parametrize("name", ["int_repr", "q_scale", "q_zero_point", "qscheme", "q_per_channel_scales"])
+def test_a_tensor_that_is_not_quantized_says_so(name):
+    with pytest.raises(NotImplementedError, match=f"{name}: expected a quantized tensor, got torch.float32"):
+        getattr(torch.ones(2), name)()
+
+
+def test_what_a_quantized_tensor_holds_is_there_as_functions():
+    q = torch.quantize_per_tensor(torch.tensor([0.5]), 0.5, 3, torch.qint8)
+    assert (torch.int_repr(q).item(), torch.q_scale(q), torch.q_zero_point(q)) == (4, 0.5, 3)
+    channels = torch.quantize_per_channel(
+        torch.ones(1, 2), torch.tensor([0.5, 1.0]), torch.tensor([0, 1]), 1, torch.qint8
+    )
+    assert torch.q_per_channel_scales(channels).tolist() == [0.5, 1.0] and torch.q_per_channel_axis(channels) == 1
+    assert torch.q_per_channel_zero_points(channels).tolist() == [0, 1]

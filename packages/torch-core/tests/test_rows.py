@@ -104,6 +104,8 @@ def test_in_place_form_writes_what_the_plain_form_returns(row):
 def test_in_place_refuses_memory_that_overlaps_itself(row):
     dtype = next(d for d in (torch.float32, torch.int64, torch.bool) if d in row.dtypes)
     target = tensor(row, dtype, (1,)).expand(3)
+    if row.name in ("fill_", "zero_", "index_fill_", "masked_fill_"):
+        pytest.skip("writes one number wherever it writes")
     with pytest.raises(RuntimeError, match="single memory location"):
         row.call(target, *inputs(row, dtype, (3,))[1:])
 

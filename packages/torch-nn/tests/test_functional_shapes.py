@@ -241,6 +241,25 @@ def test_places_outside_are_padded():
     assert reflected.tolist() == [[[[2.0, 1.0]]]]
 
 
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+def test_places_that_are_no_numbers(mode):
+    image = t([[[[1.0, 2.0], [3.0, 4.0]]]])
+    nan, inf = float("nan"), float("inf")
+    grid = t([[[[nan, 0.5], [0.5, nan], [inf, 0.5], [-inf, 0.5], [1e12, 0.5]]]])
+    found = {
+        pad: F.grid_sample(image, grid, mode, pad, align_corners=False).flatten().tolist()
+        for pad in ("zeros", "border")
+    }
+    reflected = F.grid_sample(image, grid, mode, "reflection", align_corners=False).flatten().tolist()
+    if mode == "bicubic":
+        assert np.isnan([found["zeros"][:4], found["border"][:4], reflected[:4]]).all()
+    elif mode == "bilinear":
+        assert np.isnan(found["zeros"][:4]).all() and found["zeros"][4] == 0
+        assert found["border"] == [3, 2, 4, 3, 4] and reflected[:4] == [3, 2, 3, 3]
+    else:
+        assert found["zeros"] == [0] * 5 and found["border"] == [3, 2, 4, 3, 4] and reflected[:4] == [3, 2, 3, 3]
+
+
 def test_flatten_and_unflatten():
     x = torch.zeros(2, 3, 4)
     assert nn.Flatten()(x).shape == (2, 12)

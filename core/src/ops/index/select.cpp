@@ -131,7 +131,6 @@ Tensor index_fill_inplace(const Tensor& self, int64_t dim, const Tensor& index, 
   check_index("index_fill", self, index, ErrorKind::Index, ErrorKind::Runtime);
   check_fits("index_fill_()", value, self.dtype());
   if (self.is_meta()) return self;
-  check_internal_overlap("index_fill_", self);
   DimVector sizes(at_least_1d(self).sizes());
   sizes[dim] = index.numel();
   write_slices("index_fill_(): ", IndexMode::Put, self, dim, index,

@@ -6,6 +6,8 @@
 #include "ops/pointwise/pointwise.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
+#include "torch/core/ops/view.h"
 
 namespace torch {
 
@@ -119,12 +121,24 @@ Tensor masked_fill_kernel(const Tensor& self, const Tensor& mask, const Tensor& 
   choose("masked_fill", out, mask, value, self);
   return out;
 }
+// Elements that share one place in memory are filled where the mask of any of them says so.
+bool fill_shared(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  Tensor once = self;
+  std::vector<int64_t> shared;
+  for (int64_t d = 0; d < self.dim(); ++d)
+    if (self.stride(d) == 0 && self.size(d) > 1) {
+      once = narrow(once, d, 0, 1);
+      shared.push_back(d);
+    }
+  if (shared.empty()) return false;
+  masked_fill_(once, any(expand(mask, self.sizes()), IntArrayRef(shared), true), value);
+  return true;
+}
 Tensor masked_fill_kernel_(const Tensor& self, const Tensor& mask, const Tensor& value) {
   check_mask(self, mask, value);
   TORCH_CHECK(is_expandable_to(mask.sizes(), self.sizes()), "masked_fill_: The shape of mask ", mask.sizes(),
               " does not broadcast to the shape of self ", self.sizes());
-  check_internal_overlap("masked_fill_", self);
-  if (self.is_meta()) return self;
+  if (self.is_meta() || fill_shared(self, mask, value)) return self;
   choose("masked_fill_", self, check_overlap("masked_fill_", self, mask), check_overlap("masked_fill_", self, value),
          self);
   return self;

@@ -130,7 +130,7 @@ Tensor diff_composite(const Tensor& self, int64_t n, int64_t dim, const Tensor& 
   for (int64_t k = 0; k < n; ++k) {
     int64_t size = x.size(dim), left = std::max<int64_t>(size - 1, 0);
     Tensor late = narrow(x, dim, size - left, left), early = narrow(x, dim, 0, left);
-    x = self.dtype() == DType::Bool ? logical_xor(late, early) : sub(late, early);
+    x = x.dtype() == DType::Bool ? logical_xor(late, early) : sub(late, early);
     if (left == 0) break;
   }
   return x;

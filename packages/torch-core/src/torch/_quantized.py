@@ -193,6 +193,29 @@ class QuantizedTensor(_C.Tensor):
     __hash__ = object.__hash__
 
 
+def _asks(name):
+    """A function of a quantized tensor that is its method; other tensors have no integers and no scale."""
+    method = getattr(QuantizedTensor, name)
+
+    def ask(input):
+        if not isinstance(input, QuantizedTensor):
+            raise NotImplementedError(
+                f"{name}: expected a quantized tensor, got {input.dtype}; torch.quantize_per_tensor makes one"
+            )
+        return method(input)
+
+    ask.__name__ = ask.__qualname__ = name
+    ask.__doc__ = method.__doc__
+    ask.__module__ = __name__
+    return ask
+
+
+int_repr, q_scale, q_zero_point, qscheme = map(_asks, ("int_repr", "q_scale", "q_zero_point", "qscheme"))
+q_per_channel_axis = _asks("q_per_channel_axis")
+q_per_channel_scales = _asks("q_per_channel_scales")
+q_per_channel_zero_points = _asks("q_per_channel_zero_points")
+
+
 def _plain(q):
     return q.as_subclass(_C.Tensor)
 

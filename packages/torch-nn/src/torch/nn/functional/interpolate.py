@@ -226,7 +226,7 @@ def _cubic(t, a):
     t = t.abs()
     near = ((a + 2) * t - (a + 3)) * t * t + 1
     far = ((t - 5) * t + 8) * t * a - 4 * a
-    return torch.where(t <= 1, near, torch.where(t < 2, far, torch.zeros_like(t)))
+    return torch.where(t <= 1, near, torch.where(t < 2, far, 0 * t))  # NaN stays NaN
 
 
 def _window_taps(places, size, out, step, support, kind, align_corners):

@@ -125,9 +125,10 @@ def grid_sample(
     places = [_place(grid[..., n - 1 - i], sizes[i], align_corners) for i in range(n)]  # z, y, x
     if mode == "nearest":
         places = [read.fold_back(i, p).round() for i, p in enumerate(places)]
-        output = read([p.to(torch.int64) for p in places])
+        output = read(places)
         # the grid's gradient is zero, and not missing
-        return output + (places[0] * 0).unsqueeze(1) if places[0].requires_grad else output
+        nothing = torch.where(torch.tensor(False, device=grid.device), places[0], 0.0)
+        return output + nothing.unsqueeze(1) if grid.requires_grad else output
     if mode == "bicubic":
         return _bicubic(read, places)
     places = [read.fold_back(i, p) for i, p in enumerate(places)]
@@ -140,7 +141,7 @@ def grid_sample(
             t = places[i] - floors[i]
             w = t if side else 1 - t
             weight = w if weight is None else weight * w
-            at.append((floors[i] + side).to(torch.int64))
+            at.append(floors[i] + side)
         part = read(at) * weight.unsqueeze(1)
         output = part if output is None else output + part
     return output
@@ -152,7 +153,7 @@ def _place(x, size, align_corners):
 
 
 class _Reader:
-    """Pixels of ``input`` at integer places, zero where they are outside."""
+    """Pixels of ``input`` at whole places, zero where they are outside."""
 
     def __init__(self, input: Tensor, padding_mode: Any, align_corners: bool) -> None:
         self.input, self.padding_mode, self.align_corners = input, padding_mode, align_corners
@@ -161,8 +162,6 @@ class _Reader:
     def fold_back(self, dim: int, place: Any) -> Any:
         """Bring a real-valued place into the image, as the padding mode says."""
         size = self.input.shape[2 + dim]
-        # places that are not numbers or beyond any integer read outside
-        place = torch.where(place.abs() < 2**31, place, torch.full_like(place, -100.0))
         if self.padding_mode == "zeros":
             return place
         if self.padding_mode == "reflection":
@@ -173,15 +172,16 @@ class _Reader:
             turns = (offset / span).detach().floor()
             extra = offset - turns * span
             place = torch.where(turns % 2 == 0, extra + low, span - extra + low)
-        return place.clamp(0, size - 1)
+        # What is not a number, and what cannot be reflected, is the first pixel.
+        return torch.where(place.isnan(), 0.0, place.clamp(0, size - 1))
 
     def __call__(self, at: Any) -> Any:
         sizes = self.input.shape[2:]
         index, inside = None, None
-        for i, size in zip(at, sizes):
-            here = (i >= 0) & (i < size)
+        for place, size in zip(at, sizes):
+            here = (place >= 0) & (place < size)  # not a place that is no number
             inside = here if inside is None else inside & here
-            i = i.clamp(0, size - 1)
+            i = torch.where(here, place, 0.0).to(torch.int64)
             index = i if index is None else index * size + i
         n, c = self.flat.shape[:2]
         shape = index.shape[1:]
@@ -198,8 +198,9 @@ def _bicubic(read, places):
     for j in (-1, 0, 1, 2):
         row = None
         for i in (-1, 0, 1, 2):
-            at = [read.fold_back(0, y0 + j).round().to(torch.int64), read.fold_back(1, x0 + i).round().to(torch.int64)]
-            part = read(at) * _cubic(x - x0 - i, -0.75).unsqueeze(1)
+            part = read([read.fold_back(0, y0 + j).round(), read.fold_back(1, x0 + i).round()]) * _cubic(
+                x - x0 - i, -0.75
+            ).unsqueeze(1)
             row = part if row is None else row + part
         row = row * _cubic(y - y0 - j, -0.75).unsqueeze(1)
         rows = row if rows is None else rows + row
