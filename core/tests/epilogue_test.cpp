@@ -71,7 +71,7 @@ void check_doubled(size_t count, F f) {
 
 void products() {
   constexpr int64_t kMost = 600;
-  const std::vector<float> a = noise(1200 * kMost, 1), b = noise(kMost * kMost, 2), d = noise(1200, 3);
+  const std::vector<float> a = noise(1200 * kMost, 1), b = noise(kMost * kMost, 2), d = noise(1800, 3);
   for (auto [m, n, k] : {std::tuple<int64_t, int64_t, int64_t>{1, 1, 7},
                          {1, 500, 400},
                          {3, 5, 600},
@@ -82,6 +82,7 @@ void products() {
                          {64, 500, 600},
                          {300, 400, 2},
                          {1100, 600, 600},
+                         {1200, 1800, 70},  // so large that it is finished by blocks
                          {900, 5, 20}})
     for (bool a_turned : {false, true})
       for (bool b_turned : {false, true})
@@ -95,14 +96,17 @@ void products() {
 }
 
 void convolutions() {
-  const std::vector<float> weights = noise(64 * 64 * 49, 4), x = noise(2 * 64 * 61 * 61, 5), bias = noise(64, 6);
+  constexpr int64_t kLarge = 190;  // of which outputs are finished by blocks
+  const std::vector<float> weights = noise(64 * 64 * 49, 4), x = noise(2 * 64 * kLarge * kLarge, 5),
+                           bias = noise(64, 6);
   for (int64_t images : {1, 2})
     for (auto [kernel, padding] : {std::pair<int64_t, int64_t>{1, 0}, {3, 1}, {5, 2}, {7, 0}})
       for (int64_t stride : {1, 2})
         for (auto [channels, outputs, groups] :
              {std::tuple<int64_t, int64_t, int64_t>{3, 16, 1}, {64, 48, 1}, {48, 64, 4}, {32, 32, 32}})
-          for (int64_t size : {9, 61})
+          for (int64_t size : {int64_t(9), int64_t(61), kLarge})
             for (bool last : {false, true}) {
+              if (size == kLarge && (images == 1 || kernel > 3 || stride > 1)) continue;
               ConvShape s{images,
                           channels,
                           outputs,

@@ -216,6 +216,7 @@ class Depthwise {
     whole_ = job.phase_count == job.phases[0].step[1] * job.phases[0].step[2];
     outputs_ = image_.images * job.groups * job.out_h * job.out_w;
     epilogue_ = take_epilogue(job.out, outputs_);
+    by_blocks_ = !last && is_finished_by_blocks<T>(outputs_);
   }
 
   void run() const {
@@ -228,7 +229,7 @@ class Depthwise {
       const int64_t begin = part(pieces, task, tasks), end = part(pieces, task + 1, tasks);
       if (begin < end) Task(*this, lanes, band).run(begin, end);
     });
-    if (last_) finish_all(epilogue_, outputs_);
+    if (!by_blocks_) finish_all(epilogue_, outputs_);
   }
 
  private:
@@ -299,7 +300,7 @@ class Depthwise {
           transpose_strip(out + int64_t(from) * job_.out_w + p, plane, turned_ + p * W, W, wide, count_,
                           first_lanes(wide) & S::kAll);
         }
-        all_.epilogue_((out - job_.out) + int64_t(from) * job_.out_w, count_, plane, positions);
+        if (all_.by_blocks_) all_.epilogue_((out - job_.out) + int64_t(from) * job_.out_w, count_, plane, positions);
       }
     }
 
@@ -338,6 +339,7 @@ class Depthwise {
   bool whole_;
   int64_t outputs_;
   Epilogue epilogue_;
+  bool by_blocks_;
 };
 
 template <class T>

@@ -43,7 +43,8 @@ class Product {
     plane_ = int64_t(g.d) * g.h * g.w;
     // The output is dense: where it has one phase, its positions are those of the planes.
     epilogue_ = take_epilogue(job.out, g.images * job.out_image);
-    by_positions_ = job.phase_count == 1 && plane_ == job.out_channel;
+    by_positions_ =
+        job.phase_count == 1 && plane_ == job.out_channel && is_finished_by_blocks<T>(g.images * job.out_image);
   }
 
   void run() {

@@ -351,11 +351,9 @@ void packed_product(const Product<T>& p) {
 
 // --- choice ---
 
-constexpr int64_t kSmallBytes = 128 << 10;  // of C: it stays in L2, and its blocks are too narrow for epilogues
-
 template <class T, bool Pairs>
 void product(Product<T> p) {
-  if (p.epilogue && p.m * p.n * int64_t(sizeof(T)) <= kSmallBytes) {
+  if (p.epilogue && !is_finished_by_blocks<T>(p.m * p.n)) {
     const Epilogue epilogue = std::exchange(p.epilogue, {});
     product<T, Pairs>(p);
     return finish_all(epilogue, p.m * p.n);

@@ -1,4 +1,4 @@
-"""Element-wise operators behind a product, a convolution or a batch norm run in its kernel, with the bits of eager."""
+"""Light element-wise operators behind a product, a convolution or a batch norm run in its kernel, with the bits of eager."""
 
 import random
 
@@ -11,16 +11,18 @@ def leaky(x):
     return torch.where(x > 0, x, x * 0.01)
 
 
-ACTIVATIONS = {
+LIGHT = {
     "relu": torch.relu,
     "relu6": lambda x: torch.clamp(x, 0, 6),
+    "hardswish": lambda x: x * torch.clamp(x + 3, 0, 6) / 6,
+    "leaky": leaky,
+    "twice": lambda x: torch.relu(torch.relu(x) * 3 - 1),
+}
+HEAVY = {
     "sigmoid": torch.sigmoid,
     "tanh": torch.tanh,
     "silu": lambda x: x * torch.sigmoid(x),
-    "hardswish": lambda x: x * torch.clamp(x + 3, 0, 6) / 6,
     "gelu": lambda x: x * 0.5 * (1 + torch.erf(x * 0.7071067811865476)),
-    "leaky": leaky,
-    "twice": lambda x: torch.relu(torch.relu(x) * 3 - 1),
 }
 # By name, a call of x with what it needs, and x: one for each way that kernels go.
 CALLS = {
@@ -79,8 +81,36 @@ def threads(request):
 @pytest.mark.parametrize("name", CALLS)
 def test_activations(name, threads):
     call = CALLS[name][0]
-    for act in ACTIVATIONS.values():
+    for act in LIGHT.values():
         check(lambda *x, act=act: act(call(*x)), *inputs_of(name), others=[inputs_of(name, 1)])
+
+
+@pytest.mark.parametrize("name", ["product", "pointwise", "norm"])
+def test_what_takes_long_is_a_step_of_its_own(name):
+    call = CALLS[name][0]
+    for act in HEAVY.values():
+        check(lambda *x, act=act: act(call(*x)), *inputs_of(name), in_kernel=False)
+
+
+# Outputs of 8 MB, which kernels finish by blocks.
+LARGE = {
+    "product": (torch.matmul, (1100, 40), (40, 2000)),
+    "pointwise": (torch.conv2d, (2, 16, 130, 131), (72, 16, 1, 1), (72,)),
+    "depthwise": (lambda x, w: torch.conv2d(x, w, None, 1, 1, 1, 40), (2, 40, 171, 160), (40, 1, 3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_outputs(name, threads):
+    call, *shapes = LARGE[name]
+    x = [torch.randn(s) for s in shapes]
+    y = call(*x)
+    channels = torch.randn(y.shape[1], 1, 1) if y.dim() == 4 else torch.randn(y.shape[1])
+    check(lambda *x: torch.relu(call(*x)), *x)
+    check(lambda *a: torch.relu(call(*a[:-2]) * a[-2] + a[-1]), *x, channels, torch.randn(y.shape))
+    check(
+        lambda *a: torch.relu(call(*a[:-1]) * a[-1]), *x, torch.randn(y.shape[-1] if y.dim() == 4 else (y.shape[0], 1))
+    )
 
 
 @pytest.mark.parametrize("name", ["product", "few columns", "pointwise", "winograd", "depthwise", "norm"])
@@ -217,7 +247,7 @@ def test_programs_at_random(seed):
     call = CALLS[name][0]
     x = inputs_of(name, seed)
     r = torch.randn(call(*x).shape)
-    unary = [*ACTIVATIONS.values(), torch.neg, torch.exp, torch.abs]
+    unary = [*LIGHT.values(), *HEAVY.values(), torch.neg, torch.exp, torch.abs]
     binary = [torch.add, torch.sub, torch.mul, torch.maximum]
     program = [(chance.choice(unary), chance.choice(binary), chance.random(), chance.random()) for _ in range(4)]
     kept = chance.randrange(7)
