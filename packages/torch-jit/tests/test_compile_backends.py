@@ -122,3 +122,19 @@ def test_the_backend_of_those_that_name_none_can_be_chosen():
     assert len(graphs) == 1
     with pytest.raises(TypeError, match="must be a string or callable, got <class 'int'>"):
         torch.compiler.set_default_backend(3)
+
+
+def test_suppressed_errors_leave_the_function_as_it_was_written():
+    def fails(gm, example_inputs):
+        raise ValueError("no")
+
+    compiled = torch.compile(lambda x: x + 1, backend=fails)
+    with torch._dynamo.config.patch(suppress_errors=True):
+        assert compiled(torch.ones(1)).item() == 2
+    with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="no"):
+        torch.compile(lambda x: x + 2, backend=fails)(torch.ones(1))
+
+
+def test_strided_tensors_are_made_for_tests():
+    made = torch._dynamo.testing.rand_strided((2, 3), (1, 4), extra_size=2)
+    assert made.shape == (2, 3) and made.stride() == (1, 4) and made.untyped_storage().nbytes() == 4 * 12

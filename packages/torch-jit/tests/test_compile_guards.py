@@ -221,3 +221,28 @@ def test_a_cache_that_keeps_tensors_is_not_captured():
         f = torch.compile(lambda x: x + table(2), fullgraph=True)
         for _ in range(2):
             f(torch.ones(2))
+
+
+def _applied(x, fn):
+    return fn(x)
+
+
+@pytest.mark.parametrize(
+    "one, other",
+    [
+        (torch.sin, torch.cos),
+        (torch.Tensor.exp, torch.Tensor.neg),
+        (torch.ops.aten.sin, torch.ops.aten.cos),
+        (torch.ops.aten.sin.default, torch.ops.aten.exp.default),
+    ],
+    ids=["functions", "methods", "packets", "overloads"],
+)
+@pytest.mark.parametrize("backend", ["eager", "inductor"])
+def test_operators_among_the_arguments_are_told_apart(one, other, backend):
+    x = torch.tensor([0.5, 2.0])
+    compiled = torch.compile(_applied, backend=backend)
+    for fn in (one, other, one):
+        assert torch.equal(compiled(x, fn), fn(x))
+    within = torch.compile(lambda x, table: table["fn"](x), backend=backend)
+    for fn in (one, other, one):
+        assert torch.equal(within(x, {"fn": fn}), fn(x))

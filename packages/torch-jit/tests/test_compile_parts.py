@@ -333,3 +333,70 @@ def test_a_recursive_function_is_captured_where_it_ends():
     for n in (0, 3, 5, 3):
         for x in (torch.ones(3) * 4, -torch.ones(3)):
             assert torch.equal(compiled(x, n), down(x, n))
+
+
+def breaks_by_itself(x):
+    x = x.sin()
+    torch._dynamo.graph_break()
+    return x.cos()
+
+
+def prints_between(x):
+    y = x.sin() + 1
+    print("between")
+    return y * 2
+
+
+def asks_and_goes_two_ways(x, k=1):
+    y = x * 2
+    if y.mean() > 0:
+        z = y + 1
+    else:
+        z = y - 1
+        if k:
+            z = z * 4
+    w = z.sin()
+    return w + k
+
+
+def calls_what_breaks(x):
+    y = x.exp()
+    z = breaks_by_itself(y)
+    return z + y
+
+
+@pytest.mark.parametrize(
+    "function, graphs, calls",
+    [(breaks_by_itself, 2, 2), (prints_between, 2, 3), (asks_and_goes_two_ways, 2, 6), (calls_what_breaks, 4, 4)],
+)
+def test_a_backend_sees_the_graphs_of_parts_at_the_first_call(function, graphs, calls):
+    counter, x = CompileCounter(), torch.tensor([0.5, 1.0])
+    assert torch.equal(torch.compile(function, backend=counter)(x), function(x))
+    assert (counter.frame_count, counter.op_count) == (graphs, calls)
+
+
+def test_both_ways_of_a_question_are_captured():
+    counter = CompileCounter()
+    compiled = torch.compile(asks_and_goes_two_ways, backend=counter)
+    for x in (torch.ones(2), -torch.ones(2), torch.ones(2)):
+        for k in (1, 0):
+            assert torch.equal(compiled(x, k), asks_and_goes_two_ways(x, k))
+    assert counter.frame_count > 2
+
+
+def test_explain_runs_a_function_once_where_its_breaks_are_plain():
+    found = torch._dynamo.explain(breaks_by_itself)(torch.ones(2))
+    assert (found.graph_count, found.graph_break_count, found.op_count) == (2, 1, 2)
+
+
+def test_hooks_of_the_compiled_module_run():
+    net = torch.nn.Linear(2, 2)
+    compiled, x = torch.compile(net, backend="eager"), torch.ones(1, 2)
+    before = compiled(x)
+    with_hook = compiled.register_forward_hook(lambda module, args, out: out * 10)
+    assert torch.equal(compiled(x), before * 10) and torch.equal(net(x), before)
+    with_hook.remove()
+    with_hook = compiled.register_forward_pre_hook(lambda module, args: (args[0] * 0,))
+    assert torch.allclose(compiled(x), net.bias)
+    with_hook.remove()
+    assert torch.equal(compiled(x), before)

@@ -547,3 +547,16 @@ def test_sizes_that_are_rounded_follow_the_right_quotient(by):
         (got, size), (wanted, right) = compiled(x := torch.randn(n)), f(x)
         assert torch.equal(got, wanted)
         assert size == right
+
+
+@pytest.mark.parametrize("function", [lambda x: x.view(3, 2) + 1, lambda x: x if x.shape[0] == 3 else x + 1])
+def test_a_size_that_is_marked_and_cannot_change_is_named(function):
+    from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
+
+    x = torch.ones(3, 2)
+    torch._dynamo.mark_dynamic(x, 0)
+    with pytest.raises(ConstraintViolationError, match=r"dim 0 of a tensor \(3, 2\) was said to change"):
+        torch.compile(function, backend="eager")(x)
+    y = torch.ones(3, 2)
+    torch._dynamo.maybe_mark_dynamic(y, 0)
+    assert torch.equal(torch.compile(function, backend="eager")(y), function(y))

@@ -6,7 +6,7 @@ from torch import compiler
 from torch.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
 
 from . import config, exc
-from ._marks import mark_dynamic, mark_static
+from ._marks import mark_dynamic, mark_static, maybe_mark_dynamic
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,6 @@ def _nothing(*args, **kwargs):
 
 
 mark_static_address = mark_unbacked = _nothing
-maybe_mark_dynamic = mark_dynamic
 decorate_dynamic = lambda fn: fn
 
 
@@ -126,6 +125,6 @@ def __getattr__(name: str) -> Any:
 
 __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "exc", "explain", "export",
-    "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static", "mark_static_address", "optimize",
-    "register_backend", "reset",
+    "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static", "mark_static_address",
+    "maybe_mark_dynamic", "optimize", "register_backend", "reset",
 ]  # fmt: skip

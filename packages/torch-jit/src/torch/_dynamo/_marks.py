@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["mark_dynamic", "mark_static"]
+__all__ = ["mark_dynamic", "mark_static", "maybe_mark_dynamic"]
 
 
 def _mark(tensor: Any, index: Any, name: str) -> set[int]:
@@ -29,7 +29,8 @@ def mark_dynamic(
 ) -> None:  # fmt: skip
     """Say that a dim, or each of several, may change, between ``min`` and ``max``: the first program is for all its sizes.
 
-    IndexError for a dim that is not there, TypeError for a limit that is no int.
+    IndexError for a dim that is not there, TypeError for a limit that is no int. A function that holds to the size it is
+    given raises ``torch.fx.experimental.symbolic_shapes.ConstraintViolationError`` when it is called.
 
     >>> x = torch.ones(3, 4)
     >>> torch._dynamo.mark_dynamic(x, 0)
@@ -42,6 +43,17 @@ def mark_dynamic(
     dims = _mark(t, index, "_dynamo_dynamic_indices")
     if min is not None or max is not None:
         t._dynamo_dynamic_range = {**getattr(t, "_dynamo_dynamic_range", {}), **dict.fromkeys(dims, (min, max))}
+
+
+def maybe_mark_dynamic(t: Any, index: Any) -> None:
+    """Say that a dim, or each of several, may change, where the function lets it.
+
+    >>> x = torch.ones(3, 4)
+    >>> torch._dynamo.maybe_mark_dynamic(x, 0)
+    >>> x._dynamo_weak_dynamic_indices
+    {0}
+    """
+    _mark(t, index, "_dynamo_weak_dynamic_indices")
 
 
 def mark_static(t: Any, index: Any = None) -> None:

@@ -1,5 +1,5 @@
-"""Settings of ``torch.compile``. ``recompile_limit``, ``fail_on_recompile_limit_hit`` and ``choose_faster`` have an
-effect, the others are kept as programs set them."""
+"""Settings of ``torch.compile``. ``recompile_limit``, ``fail_on_recompile_limit_hit``, ``error_on_recompile``,
+``suppress_errors``, ``automatic_dynamic_shapes`` and ``choose_faster`` have an effect, the others are kept as programs set them."""
 
 #: how many programs of one function are kept; then it runs as it was written
 recompile_limit = cache_size_limit = 8
@@ -8,7 +8,9 @@ accumulated_recompile_limit = accumulated_cache_size_limit = 256
 fail_on_recompile_limit_hit = False
 #: time the first calls of a program, and go on with the function as it was written if that is faster (not in PyTorch)
 choose_faster = True
-suppress_errors = verbose = False
+#: a function runs as it was written where its backend fails
+suppress_errors = False
+verbose = False
 optimize_ddp = True
 capture_scalar_outputs = capture_dynamic_output_shape_ops = False
 assume_static_by_default = automatic_dynamic_shapes = inline_inbuilt_nn_modules = True

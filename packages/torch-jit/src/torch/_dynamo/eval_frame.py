@@ -18,7 +18,7 @@ class OptimizedModule(Around):
         self.__dict__.update(_compiled=compiled, _run=compiled.door.run)
 
     def __call__(self, *args, **kwargs):
-        return self._run(args, kwargs)
+        return super().__call__(*args, **kwargs) if self._hooked else self._run(args, kwargs)
 
     def forward(self, *args, **kwargs):
         """Compute as the module does."""

@@ -33,10 +33,6 @@ class TorchRuntimeError(TorchDynamoException):
     """An operator that fails on the shapes and dtypes of a capture."""
 
 
-class UserError(Unsupported):
-    """A program that says what the compiler cannot do."""
-
-
 class BackendCompilerFailed(TorchDynamoException):
     """A backend that failed.
 
@@ -63,3 +59,11 @@ CacheLimitExceeded = RecompileLimitExceeded
 
 class TensorifyScalarRestartAnalysis(TorchDynamoException):
     """A capture that begins anew."""
+
+
+def __getattr__(name):
+    if name in ("UserError", "UserErrorType"):
+        from torch.export import _errors
+
+        return getattr(_errors, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,8 +1,23 @@
 """Backends that count what they are given, for tests of programs."""
 
+import torch
 from torch._dynamo.utils import same
 
-__all__ = ["CompileCounter", "CompileCounterWithBackend", "EagerAndRecordGraphs", "same"]
+__all__ = ["CompileCounter", "CompileCounterWithBackend", "EagerAndRecordGraphs", "rand_strided", "same"]
+
+
+def rand_strided(size, stride, dtype=torch.float32, device="cpu", extra_size=0):
+    """A tensor of random numbers (of zeros, for integers) with a size and strides.
+
+    >>> rand_strided((2, 3), (1, 2)).stride()
+    (1, 2)
+    """
+    needed = 1 + sum((n - 1) * step for n, step in zip(size, stride)) + extra_size if all(size) else extra_size
+    floats = dtype.is_floating_point or dtype.is_complex
+    whole = (
+        torch.randn(needed, dtype=dtype, device=device) if floats else torch.zeros(needed, dtype=dtype, device=device)
+    )
+    return torch.as_strided(whole, size, stride)
 
 
 class CompileCounter:

@@ -56,6 +56,11 @@ def same(a, b, *, tol=1e-4, equal_nan=False, **kwargs):
     return a == b
 
 
+def compile_times(repr="str", aggregate=False):
+    """How long captures took, by name; nothing is measured: the headers and no values (``repr="csv"``), or a table of none."""
+    return ([], []) if repr == "csv" else "TorchDynamo compilation metrics:\nFunction    Runtimes (s)"
+
+
 def _name(function):
     return getattr(function, "__qualname__", type(function).__qualname__)
 
@@ -76,6 +81,7 @@ def note_capture(function):
 def note_break(function, reason):
     """A function is not captured."""
     counters["frames"]["total"] += 1
+    counters["frames"]["ok"] += reason.foreseen
     counters["graph_break"][str(reason)] += 1
     if _wanted("graph_breaks"):
         graph_breaks_log.warning("%s runs as it was written: %s", _name(function), reason)

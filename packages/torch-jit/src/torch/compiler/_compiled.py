@@ -33,6 +33,7 @@ class Compiled:
         self.programs, self.reason, self.captures, self.raised = [], None, 0, 0
         self.parts = self.callees = None  # of a function that is captured in parts
         self.asks = False  # it is another function when it is not compiled, however fast that is
+        self.foresees = backend is not _backends.native and not fullgraph  # looks for breaks before the first call
         self.in_vain = 0  # how often it was watched for sizes that may change, and they may not
         self.called = False  # as it was written, while a stance says so
         self.settled = False  # whether a call has set up what later ones find at hand
@@ -112,6 +113,14 @@ class Compiled:
                     "(torch._dynamo.config.error_on_recompile)"
                 )
             utils.note_recompile(self.function, self.programs, args, kwargs)
+        if self.foresees and not self.captures and (at := _cuts.foreseen(self.function)):
+            self.foresees = False
+            reason = Reason(at[0], at[1:], True)
+            self._cut(reason)
+            if self.parts is not None:
+                utils.note_break(self.function, reason)
+                return self._in_parts(args, kwargs)
+            self.reset()
         self.captures += 1
         observer = Observer(self.fullgraph)
         try:
@@ -154,7 +163,14 @@ class Compiled:
                 observer, steps = found
                 break
         *before, build, outputs, held, device, sets_grad, pure = steps
-        steps = (*before, build(), outputs, held, device, sets_grad, pure)
+        try:
+            made = build()
+        except exc.BackendCompilerFailed as error:
+            if self.fullgraph or not config.suppress_errors:
+                raise
+            self._leave(Reason(str(error), ()))
+            return
+        steps = (*before, made, outputs, held, device, sets_grad, pure)
         self.programs.insert(0, Captured(observer.guards, observer.graph, observer.layouts))
         self._set()
         self.door.add(steps)

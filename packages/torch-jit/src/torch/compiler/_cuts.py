@@ -9,6 +9,7 @@ others run as they were written.
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 import types
 from time import perf_counter
@@ -136,13 +137,109 @@ def split(function, reason, make, callees):
     lines = [line - first for file, line, name in reason.frames if (file, name) == mine]
     lines = [line for line in lines if node.body[0].lineno <= line <= node.body[-1].end_lineno]
     at = next((i for i, each in enumerate(node.body) if lines and each.lineno <= lines[0] <= each.end_lineno), None)
-    if at is None or "__class__" in code.co_freevars or code.co_flags & _GENERATORS:
+    return None if at is None else _split(python, node, first, at, lines[0], through, make, callees)
+
+
+def _split(python, node, first, at, line, through, make, callees):
+    code = python.__code__
+    if "__class__" in code.co_freevars or code.co_flags & _GENERATORS:
         return None
     if any(_instrument.looks_at_frames(each) for each in codes_in(code)):
         return None
     if any(isinstance(each, _TOO_MUCH) for statement in node.body for each in ast.walk(statement)):
         return None
-    return _cut(python, node, first, at, through, make, callees)
+    return _cut(python, node, first, at, line, through, make, callees)
+
+
+def foreseen(function, depth=0):
+    """Where a capture of a function will end for certain, told from its source: at a call of ``torch._dynamo.graph_break``, of
+    ``print``, of what is not to be compiled or of what ends so itself, or at an ``if`` that asks a tensor. What it does there,
+    with the file, the line and the name; None where nothing is certain.
+
+    A capture that ends has run the function already: a backend of one's own would see its first graph at the second call.
+    """
+    python, _ = _target(function)
+    if python is None or depth > _DEEPEST:
+        return None
+    try:
+        node, first = _source(python)
+    except (Opaque, SyntaxError, ValueError, RecursionError):
+        return None
+    owner = function.__self__ if type(function) is types.MethodType else function if python is not function else None
+    known = _Known(python, owner)
+    for statement in node.body:
+        for each in ast.walk(statement):
+            if isinstance(each, ast.Call) and _ends_graphs(known.of(each.func), depth):
+                return f"{ast.unparse(each.func)}() is called", _place(python, each.lineno + first)
+        if isinstance(statement, ast.If) and any(map(_asks_tensor, ast.walk(statement.test))):
+            return "the value of a tensor is asked for", _place(python, statement.test.lineno + first)
+    return None
+
+
+def _place(python, line):
+    return python.__code__.co_filename, line, python.__code__.co_name
+
+
+#: calls within calls that are looked into
+_DEEPEST = 4
+
+
+def _ends_graphs(called, depth):
+    from torch._dynamo import graph_break
+
+    if called is None or called is print or called is graph_break:
+        return called is not None
+    if "_torchdynamo_disable" in getattr(called, "__dict__", ()):
+        return True
+    return (type(called) is types.MethodType or _is_followed(called)) and foreseen(called, depth + 1) is not None
+
+
+class _Known:
+    """What names of a function stand for, as far as that is certain without running it."""
+
+    def __init__(self, python, owner):
+        self.python, self.owner = python, owner
+        code = python.__code__
+        self.first = code.co_varnames[0] if owner is not None and code.co_argcount else None
+        self.own = {*code.co_varnames, *code.co_cellvars}
+
+    def of(self, node):
+        """The object behind a name or an attribute, or None."""
+        if isinstance(node, ast.Attribute):
+            return self.attribute(self.of(node.value), node.attr)
+        if not isinstance(node, ast.Name):
+            return None
+        if node.id == self.first:
+            return self.owner
+        code = self.python.__code__
+        if node.id in self.own:
+            return None
+        if node.id in code.co_freevars:
+            cell = self.python.__closure__[code.co_freevars.index(node.id)]
+            return cell.cell_contents if cell != types.CellType() else None
+        known = self.python.__globals__
+        return known[node.id] if node.id in known else getattr(builtins, node.id, None)
+
+    @staticmethod
+    def attribute(owner, name):
+        """What an attribute of a module stands for, or of an object of ``torch.nn.Module``."""
+        if type(owner) is types.ModuleType:
+            return vars(owner).get(name)
+        module = module_class()
+        if module is None or not isinstance(owner, module):
+            return None
+        if name in owner._modules:
+            return owner._modules[name]
+        found = of_class(type(owner), name) if hasattr(type(owner), name) else None
+        return types.MethodType(found, owner) if type(found) is types.FunctionType else None
+
+
+#: methods of tensors that give a tensor of one value, which arrays and numbers are not asked for in an if
+_REDUCE = frozenset(("sum", "mean", "norm", "prod", "amax", "amin", "isnan", "isinf"))
+
+
+def _asks_tensor(node):
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _REDUCE
 
 
 _GENERATORS = 0x20 | 0x80 | 0x200
@@ -197,9 +294,16 @@ def _source(python):
     raise Opaque("its source is not that of the code that runs")
 
 
-def _cut(python, node, first, at, through, make, callees):
+def _cut(python, node, first, at, line, through, make, callees):
     code = python.__code__
     head, here, tail = node.body[:at], node.body[at], node.body[at + 1 :]
+    branches = isinstance(here, ast.If) and here.test.lineno <= line <= here.test.end_lineno
+    if branches and not any(
+        isinstance(each, _MORE_THAN_A_TENSOR) or _reads_value(each) for each in ast.walk(here.test)
+    ):
+        # What is asked becomes a tensor of the part before, and only its value is read between the parts.
+        head = [*head, _at(ast.Assign([ast.Name(_ASKED, ast.Store())], here.test), here)]
+        here = _at(ast.If(ast.Name(_ASKED, ast.Load()), here.body, here.orelse), here)
     a = node.args
     names = [each.arg for each in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if each is not None]
     own = {*code.co_varnames, *code.co_cellvars}
@@ -233,10 +337,21 @@ def _cut(python, node, first, at, through, make, callees):
         body.append(_at(ast.Assign([target], called) if gives else ast.Expr(called), head[0]))
     else:
         body += head
-    asks = any(isinstance(each, ast.Call) for each in ast.walk(here))
+    if branches:
+        bound |= _surely(head)
+        sides = [side if _ends(*side[-1:]) else [*side, *tail] for side in (here.body, here.orelse)]
+        known = {*names} | _stored(head)  # what has a value, or may have one
+        if all(_read(side) & known <= bound and _read(side) & own <= known | _stored(side) for side in sides):
+            returned = [[_returned(part, side, bound, here)] for side in sides]
+            here, tail = _at(ast.If(here.test, *returned), here), []
+    asks = any(isinstance(each, ast.Call) for each in ast.walk(here.test if branches and not tail else here))
     if asks:
         cells[_CALLEE] = types.CellType(callees)
-    body.append(_Calls().visit(copy.deepcopy(here)) if asks else here)
+    if asks and branches and not tail:
+        here.test = _Calls().visit(copy.deepcopy(here.test))
+        body.append(here)
+    else:
+        body.append(_Calls().visit(copy.deepcopy(here)) if asks else here)
     bound |= _surely([*head, here])
     given = sorted(_read(tail) & own & ({*names} | _stored([*head, here])))
     if tail and set(given) <= bound and _read(tail) & own <= {*given} | _stored(tail) and not _ends(here):
@@ -250,6 +365,29 @@ def _cut(python, node, first, at, through, make, callees):
     made = _made(python, whole, first, cells)
     made.__defaults__, made.__kwdefaults__ = python.__defaults__, python.__kwdefaults__
     return through(made), compiled
+
+
+#: the name of what an ``if`` asks
+_ASKED = "__torch_asked"
+#: what a question consists of that is no tensor, or reads the value of one
+_MORE_THAN_A_TENSOR = (ast.BoolOp, ast.IfExp, ast.Not, ast.Is, ast.IsNot, ast.In, ast.NotIn, ast.Await)
+
+
+def _reads_value(node):
+    """Whether a call gives a number of Python."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", None)
+    return name in ("item", "tolist", "bool", "int", "float", "len", "isinstance", "hasattr", "any", "all") and (
+        name in ("item", "tolist") or isinstance(node.func, ast.Name)
+    )
+
+
+def _returned(part, statements, known, where):
+    """A statement that returns what a part of these statements does."""
+    if not statements:
+        return _at(ast.Return(ast.Constant(None)), where)
+    return _at(ast.Return(part(statements, sorted(_read(statements) & known), None)), statements[0])
 
 
 def _function(python, name, given, statements, first):

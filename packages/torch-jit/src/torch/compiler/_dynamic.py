@@ -5,6 +5,7 @@ sizes change (``dynamic=True``, ``mark_dynamic``): the second set is then one th
 from __future__ import annotations
 
 import collections
+import re
 import sys
 
 import torch
@@ -122,6 +123,12 @@ def _static(value, dims):
     """Whether one of these dims is marked as one that never changes."""
     marks = getattr(value, "_dynamo_static_indices", ())
     return any(i in marks for i in dims)
+
+
+def _marks(value):
+    """The dims that are marked as ones that change, surely or maybe."""
+    names = "_dynamo_dynamic_indices", "_dynamo_weak_dynamic_indices"
+    return {i for name in names for i in getattr(value, name, ())}
 
 
 def _within(ranges, *calls):
@@ -245,7 +252,7 @@ def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False
         return None
     automatic = config.automatic_dynamic_shapes and compiled.backend is native
     if not (automatic or compiled.dynamic or asked):
-        marked = (getattr(observer.known_at[source], "_dynamo_dynamic_indices", ()) for source in free)
+        marked = (_marks(observer.known_at[source]) for source in free)
         if not all(set(dims) <= set(marks) for dims, marks in zip(free.values(), marked)):
             return None
     ranges = {source: getattr(observer.known_at[source], "_dynamo_dynamic_range", {}) for source in free}
@@ -310,7 +317,7 @@ def general(compiled, args, kwargs, finish, observer, graph):
         compiled.in_vain = 0
         return found
 
-    marked, all_dims = {}, {}
+    marked, wished, all_dims = {}, {}, {}
     for source, (kind, _, sizes, *_) in observer.layouts.items():
         value = observer.known_at.get(source)
         if kind is not torch.Tensor or value is None:
@@ -318,13 +325,56 @@ def general(compiled, args, kwargs, finish, observer, graph):
         dims = tuple(i for i, n in enumerate(sizes) if n >= 2 and not _static(value, (i,)))
         all_dims[source] = dims
         marked[source] = tuple(i for i in dims if i in getattr(value, "_dynamo_dynamic_indices", ()))
+        wished[source] = tuple(i for i in dims if i in getattr(value, "_dynamo_weak_dynamic_indices", ()))
     if compiled.dynamic:
         return attempt(_some(all_dims)) or _of_each_size(attempt, all_dims, observer.layouts)
-    marked = _some(marked)
+    marked, asked = _some({s: marked[s] + wished[s] for s in marked}), _some(marked)
     if not marked:
         return None
     sizes = {observer.layouts[source][2][i] for source, dims in marked.items() for i in dims}
-    return attempt(marked) or attempt(_of_sizes(all_dims, observer.layouts, sizes))
+    found = attempt(marked) or attempt(_of_sizes(all_dims, observer.layouts, sizes))
+    if found is None and asked and (why := _holds_to(compiled, args, kwargs, observer, graph, asked)):
+        from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
+
+        raise ConstraintViolationError(
+            f"mark_dynamic: {_dims_of(asked, observer.layouts)} was said to change, but the function {why}; "
+            "torch._dynamo.maybe_mark_dynamic marks what may be one size only"
+        )
+    return found
+
+
+def _dims_of(free, layouts):
+    return ", ".join(f"dim {i} of a tensor {tuple(layouts[source][2])}" for source, dims in free.items() for i in dims)
+
+
+def _holds_to(compiled, args, kwargs, observer, graph, free):
+    """Why a function is one for the sizes of this call only, or None where that is not certain."""
+    again, made = _Before(observer, {}, {}), _made_up(observer.layouts, free, None)
+    if made is None or _reaches_out(graph) or not all(again.makes(value) for _, value, *_ in observer.effects()):
+        return None
+    if any(node.isNondeterministic() for node in graph.nodes()):
+        return None
+    before = _Before(observer, {}, {})
+    watcher = Resized(free, {}, {(source, i): (source, i) for source, dims in free.items() for i in dims})
+    try:
+        watcher.run(compiled.function, tuple(map(before.of, args)), {k: before.of(v) for k, v in kwargs.items()})
+    except Exception:
+        return None
+    pinned = [each for each in watcher.space.conditions if _PINNED.fullmatch(each)]
+    if pinned:
+        return f"asks whether it is {pinned[0].strip('()').split()[-1]}"
+    before = _Before(observer, made, free)
+    try:
+        Resized(free, {}, watcher.ties).run(
+            compiled.function, tuple(map(before.of, args)), {k: before.of(v) for k, v in kwargs.items()}
+        )
+    except Exception as error:
+        return f"raises at another size: {error}"
+    return None
+
+
+#: what is asked of a size that has one answer only
+_PINNED = re.compile(r"\(?d\d+ == \d+\)?")
 
 
 def _some(dims_of):

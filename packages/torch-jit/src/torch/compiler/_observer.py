@@ -53,8 +53,9 @@ def current():
 class Reason:
     """Why a program is not captured, and where."""
 
-    def __init__(self, text, frames):
+    def __init__(self, text, frames, foreseen=False):
         self.text, self.frames = text, frames
+        self.foreseen = foreseen  # whether it was told from the source, and nothing has run yet
 
     def __str__(self):
         at = self.frames[-1] if self.frames else None

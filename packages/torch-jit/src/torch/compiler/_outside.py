@@ -12,7 +12,7 @@ import torch
 from torch.jit import _ir as ir
 
 from ._guards import FIXED, is_key, is_plain, layout_of
-from ._tables import DICTS, Operator, has_dict, is_kind_of, module_class, tensor_classes
+from ._tables import DICTS, Operator, has_dict, is_kind_of, is_torchs, module_class, tensor_classes
 
 _DICTS = (dict, collections.OrderedDict)
 #: how many leaves a container from outside may have
@@ -81,7 +81,7 @@ class Outside:
         elif str(kind.__module__).startswith("torch.fx") and not isinstance(value, module_class()):
             self.strange = kind
             self.stop(f"{_say(source)} is a {kind.__qualname__}")
-        elif of_arguments and not is_fixed(value) and has_dict(value):
+        elif of_arguments and not is_fixed(value) and has_dict(value) and not _is_torchs_function(value):
             guards.check("type", source, kind)
             self.loose[id(value)] = source
         elif kind is types.MethodType:
@@ -161,6 +161,11 @@ class Outside:
 def is_fixed(value):
     """Whether an object means the same for as long as it is the same: functions, classes, modules of layers."""
     return isinstance(value, (*FIXED, module_class()))
+
+
+def _is_torchs_function(value):
+    """Whether an object is called for what it is, and what it holds is not asked for: operators, also those of ``torch.ops``."""
+    return isinstance(value, Operator) or (callable(value) and is_torchs(type(value).__module__))
 
 
 def _say(source):

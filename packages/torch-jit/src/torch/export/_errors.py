@@ -6,6 +6,8 @@ __all__ = ["GuardError", "UserError", "UserErrorType"]
 
 import enum
 
+from torch._dynamo.exc import TorchDynamoException
+
 
 class UserErrorType(enum.Enum):
     """What the program does that an exported one cannot."""
@@ -24,7 +26,7 @@ class GuardError(AssertionError, RuntimeError):
     """A call of an exported program does not fit it; caught as AssertionError, which it is in PyTorch, and as RuntimeError."""
 
 
-class UserError(RuntimeError):
+class UserError(TorchDynamoException):
     """The program, or what it was called with, cannot be exported: the text says what, and in which line."""
 
     def __init__(self, error_type: UserErrorType, msg: str, case_name: str | None = None) -> None:

@@ -46,7 +46,7 @@ def explained(function, args, kwargs):
     made = compile(inner, backend=backend)
     made(*args, **kwargs)
     found = list(_breaks(made._compiled))
-    while made._compiled.parts is not None:  # each call captures what follows one more place
+    while not all(each.foreseen for each in found):  # each call captures what follows one more place
         made(*args, **kwargs)
         if len(before := found) == len(found := list(_breaks(made._compiled))) and before:
             break

@@ -3,7 +3,7 @@
 import torch
 
 __all__ = [
-    "GuardOnDataDependentSymNode", "definitely_false", "definitely_true", "free_symbols", "free_unbacked_symbols",
+    "ConstraintViolationError", "GuardOnDataDependentSymNode", "definitely_false", "definitely_true", "free_symbols", "free_unbacked_symbols",
     "guard_bool", "guard_float", "guard_int", "guard_or_false", "guard_or_true", "guard_scalar", "guard_size_oblivious",
     "has_free_symbols", "has_free_unbacked_symbols", "has_static_value", "is_concrete_bool", "is_concrete_int", "is_symbolic",
     "parallel_and", "parallel_or", "statically_known_false", "statically_known_true", "sym_and", "sym_eq", "sym_or",
@@ -11,11 +11,15 @@ __all__ = [
 
 
 class GuardOnDataDependentSymNode(RuntimeError):
-    """A decision that needs a value that is not known; nothing here raises it."""
+    """A decision that needs a value that is not known: an export raises it where a program goes on by the value of a tensor."""
 
     def __init__(self, cond=None, *args):
         super().__init__(*args)
         self.cond = cond
+
+
+class ConstraintViolationError(RuntimeError):
+    """A size that was said to change (``mark_dynamic``), and that the program holds to the one it has."""
 
 
 def free_symbols(val) -> set:
