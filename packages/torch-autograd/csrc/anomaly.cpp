@@ -1,8 +1,6 @@
 #include "anomaly.h"
 
-#include <algorithm>
-
-#include "torch/core/ops/copy.h"
+#include "torch/core/ops/reduce.h"
 #include "torch/core/ops/unary.h"
 
 namespace torch::autograd {
@@ -34,9 +32,7 @@ void apply_watched(Node& n, Backward& b) {
 void check_nan(const Node& n, uint32_t input, const Tensor& g) {
   if (g.is_meta()) return;
   GradMode off(false);
-  Tensor mask = torch::contiguous(torch::isnan(g));
-  const bool* m = mask.data<bool>();
-  if (std::find(m, m + mask.numel(), true) == m + mask.numel()) return;
+  if (!number_of(torch::any(torch::isnan(g))).to<bool>()) return;
   tell(n, "Error detected in ");
   throw_error(ErrorKind::Runtime,
               message("Function '", n.name(), "' returned nan values in its ", input, "th output."));

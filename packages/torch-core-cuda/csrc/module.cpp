@@ -152,6 +152,7 @@ void add_devices(py::module_& m) {
   m.def("why_unavailable", [] { return device_count() ? std::string() : why_unavailable(); });
   m.def("current_device", current_device);
   m.def("set_device", set_device);
+  m.def("check_device", check_device);
   m.def("properties", properties);
   m.def("synchronize", synchronize, Free());
   m.def("device_of_pointer", [](uintptr_t data) {

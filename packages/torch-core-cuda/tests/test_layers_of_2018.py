@@ -6,7 +6,7 @@ import pytest
 from program_runner import SETTINGS, outcomes, programs
 
 pytest.importorskip("torch.nn", exc_type=ImportError)
-FILES = ("files", "gradients", "layers", "parallel", "training")
+FILES = ("files", "gradients", "graphs_of_gradients", "layers", "modules", "parallel", "training")
 found = functools.cache(outcomes)
 
 

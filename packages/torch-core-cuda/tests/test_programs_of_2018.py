@@ -5,7 +5,18 @@ import functools
 import pytest
 from program_runner import SETTINGS, outcomes, programs
 
-FILES = ("comm", "memory", "operators", "pinned", "questions", "random_numbers", "streams", "tensors")
+FILES = (
+    "comm",
+    "memory",
+    "mistakes",
+    "numbers",
+    "operators",
+    "pinned",
+    "questions",
+    "random_numbers",
+    "streams",
+    "tensors",
+)
 found = functools.cache(outcomes)
 
 

@@ -79,7 +79,7 @@ PyObject* generator_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   if (device_object && !to_device(device_object, &device)) return nullptr;
   TORCH_PY_TRY(nullptr, {
     TORCH_CHECK_IMPLEMENTED(device.type != DeviceType::Meta, "Generator: no generators on ", device);
-    if (device.type != DeviceType::CPU) backend_of("Generator", device);
+    if (device.type != DeviceType::CPU) backend_of("Generator", device).generator(device);  // which knows its ordinals
     auto* self = reinterpret_cast<PyGenerator*>(type->tp_alloc(type, 0));
     if (!self) return nullptr;
     self->generator = new Generator(Generator::kDefaultSeed, device);

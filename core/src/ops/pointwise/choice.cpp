@@ -138,6 +138,10 @@ Tensor masked_fill_kernel_(const Tensor& self, const Tensor& mask, const Tensor&
   check_mask(self, mask, value);
   TORCH_CHECK(is_expandable_to(mask.sizes(), self.sizes()), "masked_fill_: The shape of mask ", mask.sizes(),
               " does not broadcast to the shape of self ", self.sizes());
+  if (TORCH_UNLIKELY(mask.device() != self.device())) {
+    const Tensor* inputs[] = {&self, &mask};
+    common_device("masked_fill_", inputs);
+  }
   if (self.is_meta() || fill_shared(self, mask, value)) return self;
   choose("masked_fill_", self, check_overlap("masked_fill_", self, mask), check_overlap("masked_fill_", self, value),
          self);

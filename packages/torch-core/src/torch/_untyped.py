@@ -40,6 +40,8 @@ class Bytes:
     def __getitem__(self, index):
         if isinstance(index, slice):
             start, stop = bounds(index, len(self))
+            if self.device.type == "cuda":
+                return _C._storage_over(self.data_ptr() + start, stop - start, str(self.device), self)
             return _C._storage_from_buffer(memoryview(self)[start:stop], self.is_shared())
         return self._typed(_C.uint8)[index]
 

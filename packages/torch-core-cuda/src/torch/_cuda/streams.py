@@ -256,7 +256,9 @@ def current_stream(device=None) -> Stream:
 
 def default_stream(device=None) -> Stream:
     """The stream that is current before another one is chosen."""
-    return Stream._of((index_of(device, "torch.cuda.default_stream"), 0, 0))
+    index = index_of(device, "torch.cuda.default_stream")
+    _native.check_device(index)
+    return Stream._of((index, 0, 0))
 
 
 def set_stream(stream) -> None:
