@@ -251,6 +251,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
               },
               nullptr});
   e->position = queue->issued;
+  if (e->shared && config().lazy) wait(*queue, e->position);  // for another process, which cannot make this one work
   return outcome();
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t e) {
