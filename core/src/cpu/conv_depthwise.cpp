@@ -4,6 +4,9 @@
 // and out, images with their channels last are copied; between, both are the same.
 //
 // Columns of a row are split by the stride: neighbouring outputs read neighbouring vectors.
+//
+// Where rows are wide enough for vectors, small kernels go along them instead (conv_depthwise_rows.h).
+#include "kernels/conv_depthwise_rows.h"
 #include "kernels/conv_patch.h"
 #include "kernels/conv_sums.h"
 #include "kernels/conv_tasks.h"
@@ -344,7 +347,7 @@ class Depthwise {
 
 template <class T>
 void product(const PatchGemm<T>& job, bool channels_last) {
-  Depthwise<T>(job, channels_last).run();
+  if (channels_last || !depthwise_along_rows(job)) Depthwise<T>(job, channels_last).run();
 }
 
 // dw[channel][tap] = sum over images and positions of dy * image.
