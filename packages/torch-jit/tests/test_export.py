@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import io
+import json
 
 import pytest
 import torch
@@ -278,6 +279,39 @@ def test_files_that_are_no_programs(tmp_path):
         buffer.seek(0)
         with pytest.raises(RuntimeError, match="export.load: the program in the file is broken"):
             torch.export.load(buffer)
+
+
+def _crafted(change):
+    """A file of a program, and what is changed in it."""
+    written, crafted = io.BytesIO(), io.BytesIO()
+    torch.export.save(export(nn.Linear(2, 1), (torch.ones(3, 2),)), written)
+    content = torch.load(io.BytesIO(written.getvalue()))
+    text = json.loads(content["exported program"])
+    changed = change(text)
+    torch.save({**content, "exported program": changed if isinstance(changed, str) else json.dumps(text)}, crafted)
+    return io.BytesIO(crafted.getvalue())
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda text: "[" * 100_000 + "]" * 100_000, "nested too deep"),
+        (lambda text: text.update(in_spec="[" * 100_000), "nested too deep"),
+        (lambda text: text["nodes"][-2].update(args=json.loads("[" * 900 + "]" * 900)), "nested too deep"),
+        (lambda text: text["nodes"][-2]["val"][1].__setitem__(0, 2**70), "OverflowError"),
+        (lambda text: text["nodes"][-2].update(kwargs=[]), "AssertionError"),
+        (lambda text: text.update(in_spec='[1, {"type": "builtins.tuple", "context": "null", "children_spec": []}]'), "leaves"),
+        (lambda text: text.update(out_spec='[1, {"type": "builtins.tuple", "context": "null", "children_spec": []}]'), "leaves"),
+        (lambda text: text.update(aliases={"weight": "weight"}), "said to be one tensor"),
+    ],
+)  # fmt: skip
+def test_a_crafted_file_raises_one_error_that_names_it(change, why, tmp_path):
+    crafted = _crafted(change)
+    with pytest.raises(RuntimeError, match=f"export.load: the program in the file is broken .*{why}.*BytesIO object"):
+        torch.export.load(crafted)
+    (tmp_path / "crafted.pt2").write_bytes(crafted.getvalue())
+    with pytest.raises(RuntimeError, match="crafted.pt2"):
+        torch.export.load(tmp_path / "crafted.pt2")
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Exported programs as packages that are called: ``torch._inductor.aoti_compile_and_package`` and ``aoti_load_package``."""
 
+import json
+
 import pytest
 import torch
 from torch import nn
@@ -115,3 +117,20 @@ def test_a_program_that_calls_functions_is_refused_before_a_file_is_made(tmp_pat
     with pytest.raises(NotImplementedError, match="torch.export.save keeps it"):
         inductor.aoti_compile_and_package(program)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("args", [[{"node": "input"}, 2**70], [{"node": "input"}, {"float": "0x1p0"}]])
+def test_a_package_that_calls_operators_with_other_things_is_refused(args, tmp_path):
+    class Rows(torch.nn.Module):
+        def forward(self, input):
+            return torch.sum(input, [0])
+
+    path = torch._inductor.aoti_compile_and_package(
+        torch.export.export(Rows(), (torch.ones(3, 2),)), package_path=str(tmp_path / "rows.pt2")
+    )
+    content = torch.load(path)
+    text = json.loads(content["exported program"])
+    next(n for n in text["nodes"] if n["op"] == "call_function")["args"] = args
+    torch.save({**content, "exported program": json.dumps(text)}, path)
+    with pytest.raises(RuntimeError, match=r"the program in the (package|file) is broken|[Ee]xpected"):
+        torch._inductor.aoti_load_package(path)

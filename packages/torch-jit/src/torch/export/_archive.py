@@ -7,6 +7,7 @@ call, and arithmetic on sizes, each by its name.
 from __future__ import annotations
 
 import json
+import os
 from typing import Any
 
 import torch
@@ -181,13 +182,18 @@ def load(f: Any, extra_files: dict | None, options: dict) -> ExportedProgram:
         raise NotImplementedError(f"export.load: {', '.join(options)}")
     content = torch.load(f, weights_only=True)
     if not isinstance(content, dict) or not isinstance(content.get("exported program"), str):
-        raise RuntimeError("export.load: the file holds no exported program")
+        raise RuntimeError(f"export.load: {_named(f)} holds no exported program")
     try:
         return _read(content, extra_files)
-    except (KeyError, IndexError, TypeError, ValueError, AttributeError, SyntaxError) as error:
-        raise RuntimeError(
-            f"export.load: the program in the file is broken ({type(error).__name__}: {error})"
-        ) from error
+    except RecursionError:
+        why = "it is nested too deep"
+    except (LookupError, TypeError, ValueError, AttributeError, SyntaxError, ArithmeticError, AssertionError) as error:
+        why = f"{type(error).__name__}: {error}"
+    raise RuntimeError(f"export.load: the program in the file is broken ({why}; {_named(f)})")
+
+
+def _named(f):
+    return os.fspath(f) if isinstance(f, (str, os.PathLike)) else f"{type(f).__name__} object"
 
 
 def _read(content, extra_files):
@@ -200,6 +206,8 @@ def _read(content, extra_files):
     parameters = {s["target"] for s in text["inputs"] if s["kind"] == "PARAMETER"}
     for name, tensor in state.items():
         if name in aliases:
+            if aliases[name] in aliases or (name in parameters) != (aliases[name] in parameters):
+                raise ValueError(f"{name!r} and {aliases[name]!r} are said to be one tensor, and are not")
             state[name] = state[aliases[name]]
         elif name in parameters:
             state[name] = torch.nn.Parameter(tensor, requires_grad=name in trained)
@@ -220,6 +228,10 @@ def _read(content, extra_files):
     call = ModuleCallSignature(
         [], [], pytree.treespec_loads(text["in_spec"]), pytree.treespec_loads(text["out_spec"]), text["arguments"]
     )
+    for what, spec, found in (("in", call.in_spec, inputs), ("out", call.out_spec, outputs)):
+        leaves = sum(s.kind in (InputKind.USER_INPUT, OutputKind.USER_OUTPUT) for s in found)
+        if spec.num_leaves != leaves:
+            raise ValueError(f"{what}_spec has {spec.num_leaves} leaves, the program {leaves} {what}puts")
     calls = [ModuleCallEntry(name, _read_signature(call, nodes)) for name, call in text.get("calls", ())]
     if extra_files is not None:
         extra_files.update({k: content["extra_files"][k] for k in extra_files if k in content["extra_files"]})

@@ -30,7 +30,12 @@ class AOTICompiledModel:
     """
 
     def __init__(self, program: ExportedProgram) -> None:
-        self._object = scripted(program)
+        try:
+            self._object = scripted(program)
+        except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError) as error:
+            raise RuntimeError(
+                f"aoti_load_package: the program in the package is broken ({type(error).__name__}: {error})"
+            ) from error
         self._forward = self._object._type().methods()[0]
         specs = program.graph_signature.input_specs
         nodes = [node for node in program.graph.nodes if node.op == "placeholder"]
