@@ -51,3 +51,41 @@ def test_weak_marks_leave_what_they_mark_and_scripts_call_it():
             return double(x) + 1
 
     assert torch.jit.script(Layer())(torch.ones(1)).tolist() == [3]
+
+
+def test_compile_of_0_4_marks_functions_and_classes():
+    @torch.jit.compile(nderivs=1)
+    def half(x):
+        return x / 2
+
+    x = torch.ones(2, requires_grad=True)
+    half(x).sum().backward()
+    assert x.grad.tolist() == [0.5, 0.5]
+
+    @torch.jit.compile
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return x * 3
+
+    assert Net()(torch.ones(2)).tolist() == [3, 3] and Net()(torch.ones(3)).tolist() == [3, 3, 3]
+    assert torch.jit.compile(Net, enabled=False) is Net
+
+
+def test_a_name_that_is_not_there_is_said_to_be_none():
+    with pytest.raises(AttributeError, match="^module 'torch.jit' has no attribute 'nothing'$"):
+        _ = torch.jit.nothing
+
+
+def commented(x, y):
+    # type: (Tensor, Optional[int]) -> Tuple[Tensor, List[int]]
+    return x, [1]
+
+
+def test_signatures_are_read_from_annotations_and_comments():
+    from torch.jit.annotations import get_signature, parse_type_line
+
+    assert str(get_signature(commented)) == "([Tensor, Optional[int]], Tuple[Tensor, List[int]])"
+    assert get_signature(lambda x: x) is None
+    assert str(parse_type_line("# type: () -> int")) == "([], int)"
+    with pytest.raises(RuntimeError, match="Syntax error in type annotation"):
+        parse_type_line("# type: int -> Tensor")

@@ -287,3 +287,23 @@ def test_python_reaches_methods_of_an_object_that_no_program_has_called():
     assert (purse.put(4), purse.total, purse.twice(5)) == (2, 7, 10)
     with pytest.raises(AttributeError, match="has no attribute 'gone'"):
         purse.gone
+
+
+@dataclass
+class Maybe:
+    x: float
+    norm: "torch.Tensor | None" = None
+    size: "int | None" = None
+
+
+def compares(x: float, y: float, with_norm: bool) -> tuple[bool, bool, bool]:
+    a, b = Maybe(x), Maybe(y)
+    c = Maybe(x, torch.ones(1), 3)
+    d = Maybe(x, torch.ones(1) if with_norm else None, 3)
+    return a == b, a == c, c == d
+
+
+def test_a_dataclass_compares_fields_that_may_be_none():
+    compiled = torch.jit.script(compares)
+    for given in ((1.0, 1.0, True), (1.0, 2.0, False)):
+        assert compiled(*given) == compares(*given)

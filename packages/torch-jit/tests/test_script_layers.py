@@ -86,3 +86,75 @@ def test_whole_channels_are_dropped_with_a_batch_and_without(layer, shape):
         torch.manual_seed(3)
         found.append(each(x))
     assert torch.equal(*found)
+
+
+class Packs(nn.Module):
+    """Sequences of any order, packed, through a layer, and padded again."""
+
+    def __init__(self, kind):
+        super().__init__()
+        self.layer = kind(2, 3, 2, bidirectional=True, batch_first=True)
+
+    def forward(self, x: torch.Tensor, n: torch.Tensor):
+        packed = nn.utils.rnn.pack_padded_sequence(x, n, batch_first=True, enforce_sorted=False)
+        out, h = self.layer(packed)
+        padded, lengths = nn.utils.rnn.pad_packed_sequence(out, batch_first=True, padding_value=-1.0, total_length=6)
+        return padded, lengths, h
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])
+def test_layers_take_packed_sequences_and_are_saved(kind):
+    torch.manual_seed(0)
+    layer, x, n = Packs(kind), torch.randn(3, 5, 2), torch.tensor([2, 5, 3])
+    want, compiled, file = layer(x, n), torch.jit.script(layer), io.BytesIO()
+    same(compiled(x, n), want)
+    torch.jit.save(compiled, file)
+    file.seek(0)
+    same(torch.jit.load(file)(x, n), want)
+    # each sequence by itself, in both directions of time
+    for i, steps in enumerate(n.tolist()):
+        same(want[0][i, :steps], layer.layer(x[i : i + 1, :steps])[0][0])
+        assert (want[0][i, steps:] == -1).all()
+
+
+class Given(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.LSTM(2, 3)
+
+    def forward(
+        self, packed: nn.utils.rnn.PackedSequence, h: tuple[torch.Tensor, torch.Tensor]
+    ) -> tuple[nn.utils.rnn.PackedSequence, tuple[torch.Tensor, torch.Tensor]]:
+        return self.layer(packed, h)
+
+
+def test_packed_sequences_are_arguments_and_results_of_scripts():
+    torch.manual_seed(0)
+    layer, h = Given(), (torch.randn(1, 2, 3), torch.randn(1, 2, 3))
+    packed = nn.utils.rnn.pack_sequence([torch.randn(2, 2), torch.randn(4, 2)], enforce_sorted=False)
+    found, want = torch.jit.script(layer)(packed, h), layer(packed, h)
+    assert type(found[0]) is nn.utils.rnn.PackedSequence
+    same(tuple(found[0]), tuple(want[0]))
+    same(found[1], want[1])
+
+
+def padded(x: list[torch.Tensor]) -> torch.Tensor:
+    return nn.utils.rnn.pad_sequence(x, batch_first=True, padding_value=2.0, padding_side="left")
+
+
+def packed_by_a_list(x: torch.Tensor, n: list[int]) -> torch.Tensor:
+    return nn.utils.rnn.pack_padded_sequence(x, n).data
+
+
+def test_sequences_are_padded_and_packed_by_lists_in_scripts():
+    sequences = [torch.arange(3.0), torch.arange(5.0)]
+    same(torch.jit.script(padded)(sequences), padded(sequences))
+    x = torch.arange(6.0).reshape(3, 2)
+    assert torch.jit.script(packed_by_a_list)(x, [3, 1]).tolist() == [0, 1, 2, 4]
+    with pytest.raises(torch.jit.Error, match="total_length"):
+        torch.jit.script(too_short)(x, torch.tensor([3, 1]))
+
+
+def too_short(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
+    packed = nn.utils.rnn.pack_padded_sequence(x, n)
+    return nn.utils.rnn.pad_packed_sequence(packed, total_length=1)[0]

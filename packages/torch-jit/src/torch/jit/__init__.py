@@ -14,7 +14,7 @@ _SCRIPT = frozenset(
 _TRACE = {
     "TracerWarning": "_reads", "TracingCheckError": "_trace", "_get_trace_graph": "_trace", "is_tracing": "_trace",
     "trace": "_trace", "trace_module": "_trace", "TopLevelTracedModule": "_modules", "freeze": "_freeze",
-    "get_trace_graph": "_old", "get_tracing_state": "_old", "scope": "_old", "verify": "_old",
+    "compile": "_old", "get_trace_graph": "_old", "get_tracing_state": "_old", "scope": "_old", "verify": "_old",
     "weak_module": "_old", "weak_script": "_old", "weak_script_method": "_old",
     "_flatten": "_flat", "_unique_state_dict": "_flat", "_hide_source_ranges": "_flat",
     "optimize_for_inference": "_freeze", "run_frozen_optimizations": "_freeze",
@@ -41,4 +41,7 @@ def __getattr__(name):
         from importlib import import_module
 
         return import_module(f"torch.jit.{name}")
-    return getattr(_stand_in, name)
+    try:
+        return getattr(_stand_in, name)
+    except AttributeError:  # it says what to install
+        raise AttributeError(f"module 'torch.jit' has no attribute {name!r}") from None

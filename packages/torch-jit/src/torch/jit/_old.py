@@ -22,6 +22,29 @@ def get_trace_graph(f: Any, args: Any = (), kwargs: Any = None, nderivs: int = 0
     return _get_trace_graph(f, args, kwargs)
 
 
+def compile(
+    arg: Any = None, nderivs: int = 1, params: Any = (), optimize: bool = True, enabled: bool = True, **settings: Any
+) -> Any:
+    """Compile a function, or the ``forward`` of a class of modules, when it is called; a decorator of 0.4.
+
+    It is :func:`torch.compile`, which derives as often as a program asks (``nderivs`` and the other settings change nothing).
+
+    >>> @torch.jit.compile(nderivs=0)
+    ... def double(x):
+    ...     return 2 * x
+    >>> double(torch.ones(2))
+    tensor([2., 2.])
+    """
+    if arg is None:
+        return lambda arg: compile(arg, nderivs, params, optimize, enabled, **settings)
+    if not enabled:
+        return arg
+    if not isinstance(arg, type):
+        return torch.compile(arg)
+    arg.forward = torch.compile(arg.forward)
+    return arg
+
+
 def get_tracing_state(args: Any = None) -> None:
     """None: values carry no state of a tracer; ``torch.jit.is_tracing()`` tells whether one is at work.
 

@@ -1,8 +1,80 @@
 """Types of arguments in compiled programs, under the names that libraries import."""
 
+import inspect
+import re
+import typing
 from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: F401, UP035
 
+import torch
 from torch.jit import Final  # noqa: F401
+
+
+def get_signature(fn, rcb=None, loc=None, is_method=False):
+    """The types of a function's parameters and of its result, as annotations or a comment say; None where neither does.
+
+    >>> def scaled(x: torch.Tensor, k: int) -> torch.Tensor:
+    ...     return x * k
+    >>> torch.jit.annotations.get_signature(scaled)
+    ([Tensor, int], Tensor)
+    """
+    signature = inspect.signature(fn)
+    parameters = list(signature.parameters.values())[1 if is_method else 0 :]
+    if any(each.annotation is not each.empty for each in (*parameters, *_result(signature))):
+        taken = [torch.Tensor if each.annotation is each.empty else each.annotation for each in parameters]
+        gives = signature.return_annotation
+        names = _Names(rcb or fn.__globals__.get)
+        return [_typed(each, names) for each in taken], _typed(
+            torch.Tensor if gives is signature.empty else gives, names
+        )
+    line = _comment(fn)
+    return None if line is None else parse_type_line(line, rcb or fn.__globals__.get, loc)
+
+
+def _result(signature):
+    return [inspect.Parameter("result", inspect.Parameter.KEYWORD_ONLY, annotation=signature.return_annotation)]
+
+
+class _Names(dict):
+    """What the names of an annotation stand for: those of ``typing``, Tensor, and what a callback finds."""
+
+    def __init__(self, found):
+        super().__init__(vars(typing), torch=torch, Tensor=torch.Tensor)
+        self.found = found
+
+    def __missing__(self, name):
+        value = self.found(name) if self.found is not None else None
+        if value is None:
+            raise KeyError(name)
+        return value
+
+
+def _typed(annotation, names):
+    # A text is a part of the program that asks.
+    return ann_to_type(eval(annotation, {}, names) if isinstance(annotation, str) else annotation)
+
+
+def _comment(fn):
+    """The comment about types in the source of a function, or None."""
+    try:
+        text = inspect.getsource(fn)
+    except (OSError, TypeError):
+        return None
+    found = re.search(r"#\s*type:\s*\(.*", text)
+    return None if found is None else found.group()
+
+
+def parse_type_line(type_line, rcb=None, loc=None):
+    """The types in ``# type: (Tensor, int) -> Tensor``: of the parameters, and of the result.
+
+    >>> torch.jit.annotations.parse_type_line("# type: (Tensor, List[int]) -> Tensor")
+    ([Tensor, List[int]], Tensor)
+    """
+    found = re.fullmatch(r"\s*#\s*type:\s*(\(.*\))\s*->\s*(.*?)\s*(#.*)?", type_line)
+    if found is None:
+        raise RuntimeError(f"Syntax error in type annotation: expected # type: (...) -> ..., got {type_line.strip()!r}")
+    names, inner = _Names(rcb), found[1][1:-1].strip()
+    taken = eval(f"({inner},)", {}, names) if inner else ()
+    return [_typed(each, names) for each in taken], _typed(found[2], names)
 
 
 class _Broadcast:

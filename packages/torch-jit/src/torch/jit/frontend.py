@@ -9,6 +9,7 @@ __all__ = [
     "NotSupportedError",
     "UnsupportedNodeError",
     "get_default_args",
+    "get_jit_class_def",
     "get_jit_def",
     "is_static_fn",
 ]
@@ -46,3 +47,6 @@ def get_jit_def(fn, def_name, *args, **kwargs):
     raise NotImplementedError(
         "torch.jit.frontend.get_jit_def: sources are read by Python's ast and become graphs at once; ast.parse gives the tree"
     )
+
+
+get_jit_class_def = get_jit_def

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import dataclasses
 import inspect
+import typing
 
 from .. import _ir as ir
 from . import types
@@ -104,6 +105,13 @@ def _names_of(cls):
 _ORDERED = {"__lt__": "<", "__le__": "<=", "__gt__": ">", "__ge__": ">="}
 
 
+def _may_be_none(annotation):
+    """Whether a field of a dataclass may be None, as its annotation says or writes."""
+    if isinstance(annotation, str):
+        return "Optional" in annotation or "None" in annotation
+    return type(None) in typing.get_args(annotation)
+
+
 def _generated(cls, name):
     """``__init__`` and comparisons that a dataclass has without a text, with a text."""
     if not dataclasses.is_dataclass(cls) or name not in ("__init__", "__eq__", *_ORDERED):
@@ -131,9 +139,16 @@ def _generated(cls, name):
         )
         text += f"    return {len(sign) == 2}"
     else:
-        text = "def __eq__(self, other):\n    return " + (
-            " and ".join(f"self.{each.name} == other.{each.name}" for each in fields) or "True"
+        text = "def __eq__(self, other):\n" + "".join(
+            f"    mine, its = self.{each.name}, other.{each.name}\n"
+            "    if mine is None or its is None:\n"
+            "        if mine is not None or its is not None:\n            return False\n"
+            "    elif not (mine == its):\n        return False\n"
+            if _may_be_none(each.type)
+            else f"    if not (self.{each.name} == other.{each.name}):\n        return False\n"
+            for each in fields
         )
+        text += "    return True"
     names = {}
     exec(text, names)  # the text is put together only from the names of fields
     fn = names[name]

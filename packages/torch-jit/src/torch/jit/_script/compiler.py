@@ -17,7 +17,7 @@ from .conditions import Conditions
 from .displays import Displays
 from .errors import NotSupportedError, ScriptError
 from .expressions import Expressions
-from .library import is_library
+from .library import FORMS, is_library
 from .loops import Loops
 from .marks import overloads_of
 from .scope import Frame, Function
@@ -174,6 +174,11 @@ class Compiler:
         if emitter is not None:
             items = emitter.bind(signature, args, kwargs or {}, fn.__name__)
             given = {each: emitter.type_of(item) for each, item in items.items() if emitter.is_value(item)}
+            if fn in FORMS:
+                parameter, wanted, form = FORMS[fn]
+                if parameter in given and given[parameter].annotation_str == wanted:
+                    fn, source = form, emitter.known(source_of, form)
+                    signature = without_self(inspect.signature(fn))
         parameters = self.overloaded(fn, given) or self.parameters(fn, source, signature, given, library=library)
         key = name, tuple(str(each.type) for each in parameters)
         found = concrete.programs.get(key)

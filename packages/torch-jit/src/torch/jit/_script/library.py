@@ -13,11 +13,12 @@ from torch import _seams
 from .. import _ir as ir
 from .values import Static, TupleOf
 
-__all__ = ["FUNCTIONS", "METHODS", "REPLACED", "SPECIAL"]
+__all__ = ["FORMS", "FUNCTIONS", "METHODS", "REPLACED", "SPECIAL"]
 
 FUNCTIONS = {}  # id of a Python object -> (object, handler(emitter, *items, **items))
 SPECIAL = {}  # id of a Python object -> (object, handler(emitter, node))
 REPLACED = {}  # (class of torch.nn, name) -> the method that scripts have in its place
+FORMS = {}  # a method of REPLACED -> (parameter, qualified name of a type, the method for an argument of that type)
 METHODS = {}  # (kind of type, name) -> handler(emitter, value, *items, **items)
 
 _ROW = type(torch.add)

@@ -9,9 +9,11 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.utils import rnn
+from torch.nn.utils.rnn import PackedSequence
 
-from . import operators
-from .library import REPLACED, handles
+from . import operators, types
+from .library import FORMS, REPLACED, handles
 from .values import Static
 
 __all__ = []
@@ -46,6 +48,92 @@ def _tanh_step(gates, h, w_hh, b_hh):
 
 def _relu_step(gates, h, w_hh, b_hh):
     return torch.relu(gates + F.linear(h, w_hh, b_hh))
+
+
+# --- packed sequences ---
+
+
+def _rows(name):
+    """A function of operators of ATen about packed sequences, as scripts call it."""
+
+    def call(*items):
+        raise AssertionError(f"{name} is called in scripts only")
+
+    @handles(call)
+    def emit(emitter, *items, **kwargs):
+        return emitter.python_operator(name, operators.operator(name), list(items), kwargs)
+
+    return call
+
+
+_pack_rows, _pad_rows = _rows("_pack_padded_sequence"), _rows("_pad_packed_sequence")
+
+
+def _pack(input: Tensor, lengths: Tensor, batch_first: bool = False, enforce_sorted: bool = True) -> PackedSequence:
+    order: Tensor | None = None
+    back: Tensor | None = None
+    if not enforce_sorted:
+        lengths, places = torch.sort(lengths, descending=True)
+        places = places.to(input.device)
+        input = input.index_select(0 if batch_first else 1, places)
+        order = places
+        back = torch.argsort(places)
+    data, batch_sizes = _pack_rows(input, lengths, batch_first)
+    return PackedSequence(data, batch_sizes, order, back)
+
+
+def _pad(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Tensor, Tensor]:
+    steps = sequence.batch_sizes.size(0)
+    if total_length is not None:
+        if total_length < steps:
+            raise ValueError(
+                "Expected total_length to be at least the length of the longest sequence in input, but got "
+                f"total_length={total_length} and max sequence length being {steps}"
+            )
+        steps = total_length
+    padded, lengths = _pad_rows(sequence.data, sequence.batch_sizes, batch_first, padding_value, steps)
+    back = sequence.unsorted_indices
+    if back is not None:
+        return padded.index_select(0 if batch_first else 1, back), lengths[back.cpu()]
+    return padded, lengths
+
+
+def _stands_for(function, script):
+    @handles(function)
+    def call(emitter, *args, **kwargs):
+        if function is rnn.pack_padded_sequence:
+            args = [emitter.call_python(_lengths, [each], {}) if i == 1 and _is_list(emitter, each) else each
+                    for i, each in enumerate(args)]  # fmt: skip
+            given = kwargs.get("lengths")
+            if given is not None and _is_list(emitter, given):
+                kwargs["lengths"] = emitter.call_python(_lengths, [given], {})
+        return emitter.call_python(script, list(args), kwargs)
+
+
+def _lengths(lengths: list[int]) -> Tensor:
+    return torch.tensor(lengths)
+
+
+def _is_list(emitter, item):
+    return not emitter.is_value(item) or emitter.type_of(item).kind() == "ListType"
+
+
+def _pad_list(
+    sequences: list[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
+    longest = max([each.size(0) for each in sequences])
+    rows: list[Tensor] = []
+    for each in sequences:
+        missing = each.new_full([longest - each.size(0)] + each.shape[1:], padding_value)
+        rows.append(torch.cat([missing, each]) if padding_side == "left" else torch.cat([each, missing]))
+    return torch.stack(rows, 0 if batch_first else 1)
+
+
+_stands_for(rnn.pack_padded_sequence, _pack)
+_stands_for(rnn.pad_packed_sequence, _pad)
+_stands_for(rnn.pad_sequence, _pad_list)
 
 
 # --- in place of the modules' own ---
@@ -100,6 +188,55 @@ def _lstm_forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) 
     if input.dim() == 2:
         return output.squeeze(0 if self.batch_first else 1), (h.squeeze(1), c.squeeze(1))
     return output, (h, c)
+
+
+def _lstm_packed(
+    self, input: PackedSequence, hx: tuple[Tensor, Tensor] | None = None
+) -> tuple[PackedSequence, tuple[Tensor, Tensor]]:
+    order = input.sorted_indices
+    back = input.unsorted_indices
+    places = self.num_layers * (2 if self.bidirectional else 1)
+    if hx is None:
+        batch = int(input.batch_sizes[0])
+        x = input.data
+        h = torch.zeros(places, batch, self.proj_size or self.hidden_size, dtype=x.dtype, device=x.device)
+        c = torch.zeros(places, batch, self.hidden_size, dtype=x.dtype, device=x.device)
+    else:
+        h, c = hx
+        if order is not None:
+            h = h.index_select(1, order)
+            c = c.index_select(1, order)
+    output, h, c = torch.lstm(
+        input.data, input.batch_sizes, [h, c], _weights(self), self.bias, self.num_layers, self.dropout, self.training,
+        self.bidirectional,
+    )  # fmt: skip
+    if back is not None:
+        h = h.index_select(1, back)
+        c = c.index_select(1, back)
+    return PackedSequence(output, input.batch_sizes, order, back), (h, c)
+
+
+def _rnn_packed(self, input: PackedSequence, hx: Tensor | None = None) -> tuple[PackedSequence, Tensor]:
+    order = input.sorted_indices
+    back = input.unsorted_indices
+    places = self.num_layers * (2 if self.bidirectional else 1)
+    if hx is None:
+        batch = int(input.batch_sizes[0])
+        h = torch.zeros(places, batch, self.hidden_size, dtype=input.data.dtype, device=input.data.device)
+    else:
+        h = hx if order is None else hx.index_select(1, order)
+    run = torch.rnn_tanh
+    if self.mode == "GRU":
+        run = torch.gru
+    if self.mode == "RNN_RELU":
+        run = torch.rnn_relu
+    output, h = run(
+        input.data, input.batch_sizes, h, _weights(self), self.bias, self.num_layers, self.dropout, self.training,
+        self.bidirectional,
+    )  # fmt: skip
+    if back is not None:
+        h = h.index_select(1, back)
+    return PackedSequence(output, input.batch_sizes, order, back), h
 
 
 def _rnn_forward(self, input: Tensor, hx: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -168,3 +305,6 @@ REPLACED.update(
         (nn.RNNCell, "forward"): _cell_forward,
     }
 )
+
+_PACKED = types.from_annotation(PackedSequence).annotation_str
+FORMS.update({_lstm_forward: ("input", _PACKED, _lstm_packed), _rnn_forward: ("input", _PACKED, _rnn_packed)})

@@ -35,6 +35,10 @@ class PackedSequence(_Packed):
     """
 
     __slots__ = ()
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
 
     def __new__(
         cls,
