@@ -203,9 +203,12 @@ class WinogradConvolution {
     }
     return S::sum(bad) == 0;
   }
-  static TORCH_INLINE void put(const Places& places, int row, int half, float* out, V v) {
+  TORCH_INLINE void put(const Places& places, int row, int half, float* out, V v) const {
     const Place* at = places.at[row][half];
-    for (int k = 0; k < places.count[row][half]; k++) S::store(at[k].mask, out + at[k].offset, v);
+    for (int k = 0; k < places.count[row][half]; k++) {
+      S::store(at[k].mask, out + at[k].offset, v);
+      if (out_plane_ >= kApartFrom) __builtin_prefetch(out + out_plane_ + at[k].offset, 1);
+    }
   }
 
   const Winograd& job_;

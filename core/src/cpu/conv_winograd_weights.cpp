@@ -84,6 +84,7 @@ class WinogradGradient {
         for (int row = 0; row < rows; row += whole ? 2 : 1)
           turn(turned + int64_t(row) * out_w_ * kLanes, from + int64_t(row) * out_w_, shape_.o - o * kLanes,
                whole ? rows * columns : columns);
+        if (whole) ahead(from + 2 * columns, shape_.o - o * kLanes, 2 * columns);
         for (int t = 0; t < run.length; t++) {
           const float* s = turned + 2 * t * kLanes;
           float* d = to + (run.tile - begin + t) * kLanes;
@@ -103,6 +104,11 @@ class WinogradGradient {
         for (int f = 0; f < kFrequencies; f++)
           std::memset(to + f * stride + (tiles - missing) * kLanes, 0, size_t(missing * kLanes) * sizeof(float));
     }
+  }
+  // What the next run will read: the processor does not follow as many planes as a panel has.
+  void ahead(const float* next, int64_t outputs, int64_t columns) const {
+    for (int64_t o = 0; o < kLanes && o < outputs; o++, next += shape_.out_plane())
+      for (int64_t x = 0; x < columns; x += 64 / int64_t(sizeof(float))) __builtin_prefetch(next + x);
   }
   // A row of up to kLanes output channels, which are a plane apart: turned[column][kLanes].
   void turn(float* turned, const float* from, int64_t outputs, int64_t columns) const {

