@@ -17,11 +17,14 @@ int current_device() noexcept { return current; }
 using namespace cuda_host;
 
 extern "C" {
-cudaError_t cudaDriverGetVersion(int* version) { return *version = config().devices ? 13000 : 0, cudaSuccess; }
+cudaError_t cudaDriverGetVersion(int* version) {
+  return *version = config().devices ? config().driver : 0, cudaSuccess;
+}
 cudaError_t cudaRuntimeGetVersion(int* version) { return *version = 13000, cudaSuccess; }
 cudaError_t cudaGetDeviceCount(int* count) {
   const std::lock_guard lock(mutex);
   *count = 0;
+  if (config().driver < 13000) return outcome(cudaErrorInsufficientDriver);
   if (cudaError_t e = usable()) return outcome(e);
   return *count = config().devices, cudaSuccess;
 }

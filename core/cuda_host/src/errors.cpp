@@ -70,6 +70,7 @@ Config& config() {
     Config c;
     c.order = number_after(text, "order=", c.order);
     c.devices = int(number_after(text, "devices=", uint64_t(c.devices)));
+    c.driver = int(number_after(text, "driver=", uint64_t(c.driver)));
     c.memory = number_after(text, "memory=", c.memory);
     c.lazy = strstr(text, "lazy") != nullptr;
     c.guard = strstr(text, "guard") != nullptr;

@@ -40,9 +40,14 @@ const Found& found() {
     if (e == cudaSuccess && f.count > 0) return f;
     f.count = 0;
     cudaGetLastError();
-    f.why = e == cudaErrorInsufficientDriver
-                ? "no driver of NVIDIA is installed, or one older than CUDA 13.0 needs (580)"
-                : message("CUDA finds no device: ", cudaGetErrorString(e), " (", cudaGetErrorName(e), ")");
+    int driver = 0;
+    if (e != cudaErrorInsufficientDriver)
+      f.why = message("CUDA finds no device: ", cudaGetErrorString(e), " (", cudaGetErrorName(e), ")");
+    else if (cudaDriverGetVersion(&driver) || !driver)
+      f.why = "no driver of NVIDIA is installed: install 580 or later, which CUDA 13.0 needs";
+    else
+      f.why = message("NVIDIA's driver is for CUDA ", driver / 1000, ".", driver % 1000 / 10,
+                      ", older than CUDA 13.0 needs: install 580 or later");
     return f;
   }();
   return once;

@@ -100,6 +100,22 @@ def test_without_a_device_every_face_gives_the_reason():
     )
 
 
+def test_a_driver_that_is_too_old_is_named_with_the_one_to_install():
+    said = run(
+        """
+        import torch
+        print(torch.cuda.is_available())
+        try:
+            torch.ones(2, device="cuda")
+        except RuntimeError as error:
+            print(error)
+        """,
+        "driver=12040",
+    ).splitlines()
+    why = "NVIDIA's driver is for CUDA 12.4, older than CUDA 13.0 needs: install 580 or later"
+    assert said == ["False", f"CUDA cannot be used: {why}"]
+
+
 def test_what_was_made_before_a_reset_of_the_device_is_gone_and_that_is_said():
     said = run(
         """

@@ -15,6 +15,7 @@ struct Config {
   bool lazy = false;   // streams do nothing until they are waited for, which shows a wait that was forgotten
   bool guard = false;  // device memory faults when code of the host touches it
   int devices = 1;     // 0: as without a driver
+  int driver = 13000;  // the CUDA that the driver knows; below 13000, as with one that is too old
   size_t memory = size_t(4) << 30;   // of each device
   int64_t allocations_to_fail = -1;  // how many cudaMalloc still succeed before one says that memory is full
 };
