@@ -2,15 +2,13 @@
 #include "cuda/elementwise_call.h"
 #include "cuda/kernel.h"
 #include "cuda/listed.h"
+#include "cuda/sixteen.h"
 #include "cuda/values.h"
 
 namespace torch::cuda {
 
 namespace {
 
-struct alignas(16) Sixteen {
-  uint64_t low, high;
-};
 // f(U()) with an unsigned type of as many bytes.
 template <class F>
 void visit_size(int64_t size, F f) {

@@ -1,5 +1,6 @@
 // Triangles of matrices, and formulas over the index.
 #include "cuda/each.h"
+#include "cuda/sixteen.h"
 #include "cuda/tables.h"
 #include "cuda/values.h"
 #include "ops/create/create.h"
@@ -7,10 +8,6 @@
 namespace torch::cuda {
 
 namespace {
-
-struct alignas(16) Sixteen {
-  uint64_t low, high;
-};
 
 template <class E>
 __global__ __launch_bounds__(kThreads) void triangle_kernel(const E* from, E* to, int64_t n, int64_t rows, int64_t cols,

@@ -2,6 +2,7 @@
 #include "cuda/atomics.h"
 #include "cuda/fault.h"
 #include "cuda/index_call.h"
+#include "cuda/sixteen.h"
 #include "cuda/values.h"
 
 namespace torch::cuda {
@@ -40,9 +41,6 @@ __global__ __launch_bounds__(kThreads) void offsets(OffsetsCall c) {
   }
 }
 
-struct alignas(16) Sixteen {
-  uint64_t low, high;
-};
 template <class E, IndexKind kKind>
 void start(const IndexCall& c) {
   launch(c.op, indexed<E, kKind>, blocks_for(c.n), kThreads, 0, c.stream, c);

@@ -5,6 +5,7 @@
 #include "cuda/atomics.h"
 #include "cuda/fault.h"
 #include "cuda/index_call.h"
+#include "cuda/sixteen.h"
 #include "cuda/tables.h"
 #include "cuda/values.h"
 #include "ops/sort/sort_work.h"
@@ -45,9 +46,6 @@ __global__ __launch_bounds__(kThreads) void run_by_run(IndexCall c, const int64_
   }
 }
 
-struct alignas(16) Sixteen {
-  uint64_t low, high;
-};
 template <class E, Meets kMeets>
 void start(const IndexCall& c, const int64_t* targets, const int64_t* order) {
   launch(c.op, run_by_run<E, kMeets>, blocks_for(c.n), kThreads, 0, c.stream, c, targets, order);
