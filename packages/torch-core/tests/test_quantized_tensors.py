@@ -147,3 +147,55 @@ def test_what_a_quantized_tensor_holds_is_there_as_functions():
     )
     assert torch.q_per_channel_scales(channels).tolist() == [0.5, 1.0] and torch.q_per_channel_axis(channels) == 1
     assert torch.q_per_channel_zero_points(channels).tolist() == [0, 1]
+
+
+#: The numbers, the bounds, whether symmetric; the scale as a fraction of floats, and the zero point. Scales by FBGEMM's rule; a
+#: symmetric one is that of integers from -(half + 1) to half.
+CHOSEN = [
+    ([-2.0, 2.0], (0, 255), False, 4 / 255, 127),
+    ([-2.0, 2.0], (-128, 127), True, 2 / 127, 0),
+    ([-2.0, 0.5], (-128, 127), True, 2 / 128, 0),
+    ([-2.0, 2.0], (0, 127), True, 2 / 63, 64),
+    ([-1.0, 2.0], (-127, 127), True, 2 / 127 * 255 / 254, 0),
+    ([-1.0, 2.0], (-128, 127), False, 3 / 255, -43),
+    ([-2.0, 0.5], (-128, 127), False, 2.5 / 255, 76),
+    ([0.1, 2.0], (-128, 127), True, 2 / 255, -128),
+    ([-2.0, -0.1], (0, 127), True, 2 / 127, 127),
+    ([0.0, 0.0], (-128, 127), True, 0.1, 127),
+    ([1e-9, 2e-9], (0, 255), False, 6.1e-5, 0),
+]
+
+
+@pytest.mark.parametrize("rows", [False, True])
+@pytest.mark.parametrize("values, bounds, symmetric, scale, zero", CHOSEN)
+def test_scales_of_running_averages_are_chosen_so_that_zero_has_an_integer(
+    values, bounds, symmetric, scale, zero, rows
+):
+    on, held = torch.tensor([1]), [torch.tensor([v]) for v in (torch.inf, -torch.inf, 1.0)]
+    held.append(torch.tensor([0], dtype=torch.int32))
+    x = torch.tensor([values, values])
+    faked = torch.fused_moving_avg_obs_fake_quant(x, on, on, *held, 0.01, *bounds, 0, rows, symmetric)
+    least, most, scales, zeros = held
+    n = 2 if rows else 1
+    assert least.tolist() == [x.min().item()] * n and most.tolist() == [x.max().item()] * n
+    assert torch.allclose(scales, torch.full((n,), scale), rtol=2e-7, atol=0) and zeros.tolist() == [zero] * n
+    assert torch.equal(faked, torch.fake_quantize_per_tensor_affine(x, scales[:1], zeros[:1], *bounds))
+
+
+def test_running_averages_move_and_stay_as_they_are_when_off():
+    on, off, zero = torch.tensor([1]), torch.tensor([0]), torch.tensor([0], dtype=torch.int32)
+    least, most, scale = torch.tensor([-3.0]), torch.tensor([5.0]), torch.tensor([1.0])
+    x = torch.tensor([-1.0, 0.3, 2.0])
+    averages = least, most, scale, zero, 0.1, 0, 255, 0
+    torch.fused_moving_avg_obs_fake_quant(x, off, on, *averages)
+    assert (least.item(), most.item(), scale.item()) == (-3, 5, 1)
+    assert torch.fused_moving_avg_obs_fake_quant(x, on, off, *averages) is x
+    assert torch.allclose(torch.cat([least, most, scale]), torch.tensor([-2.8, 4.7, 7.5 / 255]))
+
+
+def test_scales_of_dynamic_quantization_are_doubles_of_the_same_rule():
+    for values, scale, zero in (([-2.0, 2.0], 4 / 255, 128), ([-1.0, 3.0], 4 / 255, 64), ([0.0, 0.0], 0.1, 0)):
+        q = torch.quantize_per_tensor_dynamic(torch.tensor(values), torch.quint8, False)
+        assert (q.q_scale(), q.q_zero_point()) == (scale, zero)
+    q = torch.quantize_per_tensor_dynamic(torch.tensor([-2.0, 2.0]), torch.qint8, True)
+    assert (q.q_scale(), q.q_zero_point()) == (4 / 127, 0)

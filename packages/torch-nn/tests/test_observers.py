@@ -148,3 +148,16 @@ def test_states_of_channels_are_loaded():
         again.activation_post_process.max_val, torch.tensor([3.0, 1.0])
     )
     assert torch.equal(copy.deepcopy(fake)(X), fake(X)) and "scale=" in repr(fake)
+
+
+def test_the_fused_form_rounds_weights_by_the_range_from_minus_128_to_127():
+    fake = q.default_fused_per_channel_wt_fake_quant()
+    w = torch.tensor([[-90.0, 200.0], [-200.0, 50.0]])
+    assert close(fake(w), [[-57 * 200 / 127, 200.0], [-200.0, 50.0]])
+    assert close(fake.scale, [200 / 127, 200 / 128]) and close(fake.calculate_qparams()[0], [200 / 127.5] * 2)
+    assert fake.fake_quant_enabled.dtype is torch.int64
+    fake.disable_observer()
+    fake.disable_fake_quant()
+    assert fake(w * 2).equal(w * 2) and close(fake.scale, [200 / 127, 200 / 128])
+    with pytest.raises(AssertionError, match="expected an observer of moving averages, got MinMaxObserver"):
+        q.FusedMovingAvgObsFakeQuantize(q.MinMaxObserver)

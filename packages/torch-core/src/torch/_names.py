@@ -99,9 +99,9 @@ LAZY = {
     ),
     **dict.fromkeys(
         (
-            "dequantize", "fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine", "quantize_per_channel", "quantize_per_tensor",
-            "quantize_per_tensor_dynamic", "int_repr", "q_scale", "q_zero_point", "q_per_channel_axis", "q_per_channel_scales",
-            "q_per_channel_zero_points",
+            "dequantize", "fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine", "fused_moving_avg_obs_fake_quant",
+            "quantize_per_channel", "quantize_per_tensor", "quantize_per_tensor_dynamic", "int_repr", "q_scale", "q_zero_point",
+            "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points",
         ),
         "_quantized",
     ),

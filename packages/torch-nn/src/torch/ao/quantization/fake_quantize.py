@@ -114,7 +114,8 @@ class FixedQParamsFakeQuantize(FakeQuantize):
 
 
 class FusedMovingAvgObsFakeQuantize(FakeQuantize):
-    """``FakeQuantize`` with moving averages, under the name of PyTorch's fused form."""
+    """``FakeQuantize`` with moving averages, by ``torch.fused_moving_avg_obs_fake_quant``: a symmetric scale in training is that
+    of the range from -128 to 127, where ``calculate_qparams``, whose scale a converted module has, takes half of 255."""
 
     def __init__(
         self,
@@ -124,6 +125,29 @@ class FusedMovingAvgObsFakeQuantize(FakeQuantize):
         **observer_kwargs: Any,
     ):
         super().__init__(observer, quant_min, quant_max, **observer_kwargs)
+        if not isinstance(
+            self.activation_post_process, (MovingAverageMinMaxObserver, MovingAveragePerChannelMinMaxObserver)
+        ):
+            raise AssertionError(
+                f"FusedMovingAvgObsFakeQuantize: expected an observer of moving averages, got {type(self.activation_post_process).__name__}"
+            )
+        self.register_buffer("fake_quant_enabled", torch.tensor([1], dtype=torch.int64))
+        self.register_buffer("observer_enabled", torch.tensor([1], dtype=torch.int64))
+        self.is_symmetric_quant = self.qscheme in (torch.per_tensor_symmetric, torch.per_channel_symmetric)
+
+    def forward(self, X: Tensor) -> Tensor:
+        watching = self.activation_post_process
+        return torch.fused_moving_avg_obs_fake_quant(
+            X, self.observer_enabled, self.fake_quant_enabled, watching.min_val, watching.max_val, self.scale, self.zero_point,
+            watching.averaging_constant, self.quant_min, self.quant_max, self.ch_axis, self.is_per_channel, self.is_symmetric_quant,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        return (
+            f"fake_quant_enabled={self.fake_quant_enabled}, observer_enabled={self.observer_enabled}, scale={self.scale}, "
+            f"zero_point={self.zero_point}, dtype={self.dtype}, quant_min={self.quant_min}, quant_max={self.quant_max}, "
+            f"qscheme={self.qscheme}, reduce_range={self.activation_post_process.reduce_range}"
+        )
 
 
 def _switch(method: str, doc: str) -> Any:
