@@ -292,6 +292,17 @@ def _crafted(change):
     return io.BytesIO(crafted.getvalue())
 
 
+def test_a_tensor_under_two_names_is_one_again():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    net[1].weight = net[0].weight
+    buffer = io.BytesIO()
+    torch.export.save(export(net, (torch.ones(1, 2),)), buffer)
+    buffer.seek(0)
+    module = torch.export.load(buffer).module()
+    assert torch.equal(module(torch.ones(1, 2)), net(torch.ones(1, 2)))
+    assert len(list(module.parameters())) == 3
+
+
 @pytest.mark.parametrize(
     ("change", "why"),
     [

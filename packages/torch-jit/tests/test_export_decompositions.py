@@ -242,3 +242,23 @@ def test_a_call_becomes_core_operators(function):
     assert not targets & {f"aten.{name}.default" for name in whole}
     assert all(target.startswith(("aten.", "<built-in")) for target in targets), targets
     torch.testing.assert_close(made.module()(x), net(x))
+
+
+def test_a_decomposed_program_has_the_tensors_of_the_first():
+    class Counts(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("n", torch.zeros(1))
+            self.layer = torch.nn.Linear(1, 1)
+
+        def forward(self, x):
+            self.n.add_(1)
+            return self.layer(x) + self.n
+
+    program = torch.export.export(Counts(), (torch.ones(1, 1),))
+    decomposed = program.run_decompositions()
+    assert all(decomposed.state_dict[name] is tensor for name, tensor in program.state_dict.items())
+    assert decomposed.graph is not program.graph and decomposed.state_dict is not program.state_dict
+    for module in (program.module(), decomposed.module(), program.module()):
+        module(torch.ones(1, 1))
+    assert program.state_dict["n"].item() == 3

@@ -1,6 +1,8 @@
 """Patterns, shapes, pieces, pictures, fused layers, normal forms of arguments."""
 
 import copy
+import operator
+import typing
 
 import pytest
 import torch
@@ -9,6 +11,7 @@ from programs import PROGRAMS, same
 from torch import fx, nn
 from torch.fx import operator_schemas, tensor_type
 from torch.fx.experimental import optimization, proxy_tensor, symbolic_shapes
+from torch.fx.experimental.normalize import NormalizeArgs
 from torch.fx.passes import graph_manipulation, operator_support, tools_common
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
 from torch.fx.passes.infra.pass_manager import PassManager, this_before_that_pass_constraint
@@ -294,7 +297,8 @@ def test_arguments_in_normal_form():
     assert normal(F.relu, (1,)).args == (1, False)
     assert normal(torch.sum, (1,), {"dim": 0}).args[:2] == (1, 0)
     assert normal(torch.relu, (1, 2, 3)) is None and normal(print, (1,)) is None
-    assert normal(torch.relu, (1,), arg_types=(str,)) is None
+    assert normal(torch.relu, (1,), arg_types=(str,)).args == (1,)  # one signature only: nothing to tell apart
+    assert normal(torch.max, (1, 0), arg_types=(str, str)) is None
     assert normal(torch.relu, (1,), arg_types=(torch.Tensor,)).args == (1,)
     net = nn.Sequential(nn.Linear(2, 2))
     (node,) = fx.symbolic_trace(net).graph.find_nodes(op="call_module")
@@ -420,3 +424,117 @@ def test_the_symbolic_world_is_numbers():
     with pytest.raises(NotImplementedError, match="ShapeEnv: symbolic sizes"):
         symbolic_shapes.ShapeEnv()
     assert proxy_tensor.get_proxy_mode() is None
+
+
+# --- named tuples, notes and further passes ---
+
+
+class Pair(typing.NamedTuple):
+    """What a program returns."""
+
+    one: torch.Tensor
+    two: torch.Tensor
+
+
+def test_a_named_tuple_is_made_by_a_node_of_its_class():
+    gm = fx.symbolic_trace(lambda x: Pair(x + 1, x * 2))
+    made = gm.graph.output_node().args[0]
+    assert made.op == "call_function" and made.target is Pair and len(made.args) == 2
+    found = gm(torch.ones(1))
+    assert type(found) is Pair and found.two.item() == 2
+
+
+def test_a_transformer_keeps_the_notes_of_the_output():
+    gm = fx.symbolic_trace(lambda x: x + 1)
+    gm.graph.output_node().meta["note"] = "kept"
+    assert fx.Transformer(gm).transform().graph.output_node().meta["note"] == "kept"
+
+
+def test_modules_of_a_pattern_that_was_replaced_are_taken_out():
+    class Calls(nn.Module):
+        def __init__(self, inner):
+            super().__init__()
+            self.inner = inner
+
+        def forward(self, x):
+            return self.inner(x)
+
+    class New(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.other = nn.ReLU()
+
+        def forward(self, x):
+            return self.other(x)
+
+    gm = fx.symbolic_trace(Calls(nn.Linear(2, 2)))
+    fx.subgraph_rewriter.replace_pattern(gm, Calls(nn.Linear(2, 2)), New())
+    assert [name for name, _ in gm.named_modules()] == ["", "other"] and gm(-torch.ones(1, 2)).sum() == 0
+
+
+def test_functions_are_written_with_all_arguments_by_name():
+    gm = fx.symbolic_trace(lambda x: F.max_pool2d(F.dropout(x, 0.5, False), 2))
+    ShapeProp(gm).propagate(torch.ones(1, 1, 4, 4))
+    nodes = NormalizeArgs(gm).transform().graph.find_nodes(op="call_function", target=F.dropout)
+    assert nodes[0].args == () and nodes[0].kwargs["p"] == 0.5
+
+
+def test_passes_in_a_row_and_their_order():
+    from torch.fx.passes import pass_manager
+
+    double, add = (lambda n: n * 2), (lambda n: n + 1)
+    double.__name__, add.__name__ = "double", "add"
+    passes = pass_manager.PassManager([double, add])
+    assert passes(3) == 7
+    passes.add_constraint(pass_manager.this_before_that_pass_constraint(add, double))
+    with pytest.raises(RuntimeError, match="'double' must not stand before 'add'"):
+        passes(3)
+    passes.remove_pass(["double"])
+    assert passes(3) == 4
+    passes.replace_pass(add, double)
+    assert passes(3) == 6
+    assert pass_manager.loop_pass(add, n_iter=3)(0) == 3
+    with pytest.raises(AssertionError, match="exactly one"):
+        pass_manager.loop_pass(add)
+
+
+def test_an_observer_tells_what_a_pass_did():
+    from torch.fx.passes.graph_transform_observer import GraphTransformObserver
+
+    def swap(graph):
+        for node in list(graph.nodes):
+            if node.target is torch.relu:
+                with graph.inserting_after(node):
+                    node.replace_all_uses_with(graph.call_function(torch.tanh, node.args))
+                graph.erase_node(node)
+
+    seen = GraphTransformObserver(fx.symbolic_trace(lambda x: torch.relu(x)), "swap")
+    seen.apply_graph_pass(swap)
+    assert (seen.created_nodes, seen.erased_nodes) == ({"tanh"}, {"relu"})
+    with pytest.raises(NotImplementedError, match="log_url"):
+        GraphTransformObserver(seen.gm, "swap", log_url="file")
+
+
+def test_types_of_items_follow_from_their_container():
+    from torch.fx.passes.annotate_getitem_nodes import annotate_getitem_nodes
+
+    def parts(a: tuple[int, float], b: list[str], c: Pair, d: tuple[int, ...]):
+        return a[1], b[0], c[0], d[5]
+
+    graph = fx.symbolic_trace(parts).graph
+    annotate_getitem_nodes(graph)
+    assert [n.type for n in graph.nodes if n.target is operator.getitem] == [float, str, torch.Tensor, int]
+
+
+def test_patterns_name_their_nodes():
+    from torch.fx.passes.utils.matcher_with_name_node_map_utils import SubgraphMatcherWithNameNodeMap
+
+    def pattern(x, y):
+        z = torch.relu(x)
+        return z * y, {"act": z, "y": y}
+
+    gm = fx.symbolic_trace(lambda a, b: (torch.relu(a) * b) + 1)
+    (found,) = SubgraphMatcherWithNameNodeMap(fx.symbolic_trace(pattern)).match(gm.graph)
+    assert {name: node.name for name, node in found.name_node_map.items()} == {"act": "relu", "y": "b"}
+    with pytest.raises(AssertionError, match="a dict of its nodes by name"):
+        SubgraphMatcherWithNameNodeMap(fx.symbolic_trace(lambda x: torch.relu(x)))

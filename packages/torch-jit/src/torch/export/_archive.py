@@ -204,13 +204,14 @@ def _read(content, extra_files):
     state, trained = dict(content["state_dict"]), set(content["trained"])
     aliases = text["aliases"]
     parameters = {s["target"] for s in text["inputs"] if s["kind"] == "PARAMETER"}
+    parameters |= {first for name, first in aliases.items() if name in parameters}
     for name, tensor in state.items():
-        if name in aliases:
-            if aliases[name] in aliases or (name in parameters) != (aliases[name] in parameters):
-                raise ValueError(f"{name!r} and {aliases[name]!r} are said to be one tensor, and are not")
-            state[name] = state[aliases[name]]
-        elif name in parameters:
+        if name in parameters and name not in aliases:
             state[name] = torch.nn.Parameter(tensor, requires_grad=name in trained)
+    for name, first in aliases.items():
+        if first in aliases:
+            raise ValueError(f"{name!r} and {first!r} are said to be one tensor, and are not")
+        state[name] = state[first]
     for s in text["inputs"]:
         held = {
             "PARAMETER": state,

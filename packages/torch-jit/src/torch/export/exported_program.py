@@ -155,7 +155,7 @@ class ExportedProgram:
     def run_decompositions(
         self, decomp_table: Any = None, decompose_custom_triton_ops: bool = False
     ) -> ExportedProgram:
-        """A copy in which the functions of a table stand for the operators that it names; of none, those of
+        """A program over the same tensors in which the functions of a table stand for the operators that it names; of none, those of
         :func:`default_decompositions`, which leave the operators that tools take ("core ATen"). What would need a size that
         may change stays as it is. An empty table makes operators of those that are others by definition, and leaves layers whole.
 
@@ -167,7 +167,8 @@ class ExportedProgram:
         from . import _core_aten
         from ._decompositions import decompose
 
-        made = copy.deepcopy(self)
+        kept = {id(t): t for t in (*self._state_dict.values(), *self._constants.values())}  # tensors stay the same
+        made = copy.deepcopy(self, kept)
         table = default_decompositions() if decomp_table is None else decomp_table
         decompose(made, table or _core_aten.table(_core_aten.BASIC))
         outputs = made.graph.output_node().args[0]

@@ -238,5 +238,6 @@ class Transformer(Interpreter):
                 return value.node if isinstance(value, Proxy) else value
 
             kind = before[-1].type if before else None
-            self.new_graph.output(map_aggregate(result, node_of), kind)
+            output = self.new_graph.output(map_aggregate(result, node_of), kind)
+            output.meta.update(before[-1].meta if before else {})
         return GraphModule(self.module, self.new_graph)

@@ -171,21 +171,23 @@ def type_matches(signature_type, argument_type) -> bool:
 
 
 def normalize_function(target, args, kwargs=None, arg_types=None, kwarg_types=None, normalize_to_only_use_kwargs=False):
-    """The arguments of a call with defaults filled in and, if asked, all by name; None where no signature fits.
+    """The arguments of a call with defaults filled in and, if asked, all by name; None where no signature fits. Types tell
+    signatures apart where several take the arguments.
 
     >>> normalize_function(torch.nn.functional.relu, (torch.ones(1),), normalize_to_only_use_kwargs=True).kwargs["inplace"]
     False
     """
-    kwargs = kwargs or {}
-    for signature in _candidates(target):
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError:
-            continue
-        if arg_types is not None and not _types_fit(signature, arg_types, kwarg_types or {}):
-            continue
-        return _normal(signature, bound, normalize_to_only_use_kwargs)
-    return None
+    fitting = [(each, bound) for each in _candidates(target) if (bound := _bound(each, args, kwargs or {})) is not None]
+    if arg_types is not None and len(fitting) > 1:
+        fitting = [(each, bound) for each, bound in fitting if _types_fit(each, arg_types, kwarg_types or {})]
+    return _normal(*fitting[0], normalize_to_only_use_kwargs) if fitting else None
+
+
+def _bound(signature, args, kwargs):
+    try:
+        return signature.bind(*args, **kwargs)
+    except TypeError:
+        return None
 
 
 def _candidates(target):

@@ -176,8 +176,9 @@ class TracerBase:
         if hasattr(type(a), "__fx_create_arg__"):
             return a.__fx_create_arg__(self)
         if isinstance(a, tuple):
-            inner = [self.create_arg(each) for each in a]
-            return type(a)(*inner) if hasattr(a, "_fields") else tuple(inner)
+            inner = tuple(self.create_arg(each) for each in a)
+            # A named tuple is made where the program makes it, so that what reads the graph sees its class.
+            return self.create_node("call_function", type(a), inner, {}) if hasattr(a, "_fields") else inner
         if isinstance(a, list):
             return [self.create_arg(each) for each in a]
         if isinstance(a, dict):

@@ -88,6 +88,8 @@ def _replace(gm, pattern, replacement, match_filters=None, ignore_literals=False
         _take_attributes(gm, new_graph)
         done.append(_replace_one(graph, match, new_graph, changed))
     gm.recompile()
+    if isinstance(replacement, torch.nn.Module):  # what only the pattern called is not called any more
+        gm.delete_all_unused_submodules()
     return done
 
 
