@@ -32,6 +32,7 @@ struct TileJob {
   bool accumulate;
   const T* bias;        // one value per row or null
   ptrdiff_t a_row = 0;  // of StridedRows
+  ptrdiff_t ahead = 0;  // where what is written next lies
 };
 
 // A packed as [step][rows].
@@ -82,7 +83,7 @@ TORCH_INLINE void tile(std::integer_sequence<int, I...>, const TileJob<T>& job, 
     ((low[I] = high[I] = S::fill(job.bias[I])), ...);
   else
     ((low[I] = high[I] = typename S::V{}), ...);
-  ((prefetch_to_write<T>(job.c + I * job.c_row)), ...);
+  ((prefetch_to_write<T>(job.c + I * job.c_row + job.ahead)), ...);
   const T *a = job.a, *b = job.b;
   const ptrdiff_t b_step = job.b_step, a_step = rows.step();
   for (int o = 0; o < job.outer; o++, a += job.jump)

@@ -42,6 +42,24 @@ def test_results_have_the_bits_of_a_program_that_packs_at_each_run():
 
 
 @torch.no_grad()
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize(("channels", "outputs"), [(37, 100), (96, 70), (400, 41), (1000, 28)])
+def test_the_last_positions_of_a_convolution_have_the_same_bits(channels, outputs, bias):
+    """Packed weights sum a few positions beyond whole vectors along rows, weights as they lie along channels."""
+    layer = nn.Conv2d(channels, outputs, 1, bias=bias).eval()
+    for n, h, w in [(1, 7, 7), (2, 7, 7), (1, 14, 14), (1, 1, 19), (1, 4, 5), (3, 1, 7), (1, 33, 32), (1, 1, 39)]:
+        x = torch.randn(n, channels, h, w)
+        frozen = torch.jit.freeze(torch.jit.trace(layer, (x,)))
+        expected = layer(x)
+        for _ in range(4):
+            assert torch.equal(frozen(x), expected)
+        exact = torch.einsum("oc,nchw->nohw", layer.weight[:, :, 0, 0].double(), x.double())
+        if bias:
+            exact += layer.bias.double().view(-1, 1, 1)
+        assert (expected - exact).abs().max() < 1e-4
+
+
+@torch.no_grad()
 def test_weights_are_packed_in_the_second_run_and_never_again():
     _, frozen, x = frozen_layers()
     held = []
