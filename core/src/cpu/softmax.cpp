@@ -31,7 +31,9 @@ void forward_row(const T* x, T* y, int64_t n, SoftmaxKind kind) {
   Vec<T> top(kLowest<T>);
   along<T>(x, n, kLowest<T>, [&](Vec<T> v, int64_t, int) { top = max(v, top); });
   T m = reduce(top, [](Vec<T> a, Vec<T> b) { return max(a, b); });
-  if (kind == SoftmaxKind::Safe && m == kLowest<T>) return std::fill_n(y, n, T(0)), void();
+  // max passes over NaN, which a line must not hide
+  if (kind == SoftmaxKind::Safe && m == kLowest<T> && std::all_of(x, x + n, [](T v) { return v == kLowest<T>; }))
+    return std::fill_n(y, n, T(0)), void();
   Vec<T> high(m), sum(T(0));
   if (kind == SoftmaxKind::Log) {
     along<T>(x, n, kLowest<T>, [&](Vec<T> v, int64_t, int) { sum += math::exp(v - high); });
