@@ -24,9 +24,32 @@ def test_the_loop_with_the_loads_counts():
     kernel = cuda_code.Kernel("f.cu", "f", 20, 0)
     cuda_code.count(kernel, BODY)
     assert (kernel.loads, kernel.stores, kernel.clocks) == (2, 1, 8)  # a special function takes as long as eight others
-    assert [len(loop) for loop in cuda_code.loops(BODY)] == [2, 6]
+    assert [len(loop) for loop in cuda_code.loops(BODY)] == [3, 7]
     cuda_code.count(other := cuda_code.Kernel("f.cu", "g", 20, 0), ["FADD R4, R4, R8", "EXIT"])
     assert other.clocks == 0 and other.share("H100") == 0
+
+
+def test_a_round_leaves_out_what_only_some_calls_compute():
+    loop = [
+        ".L_x_1",
+        "LDSM.16.M88.4 R4, [R2]",
+        "@!P0 BRA `(.L_x_2)",  # no dropout
+        *["IMAD R9, R9, R9, R9"] * 20,
+        ".L_x_2",
+        "HMMA.16816.F32 R4, R4, R8, R4",
+        "@P1 BRA `(.L_x_3)",  # nothing to fetch: a round that fetches counts
+        "LDGSTS.E.BYPASS.128 [R2], desc[UR4][R10.64]",
+        "BRA `(.L_x_4)",
+        ".L_x_3",
+        "IADD3 R1, R1, R1, R1",
+        ".L_x_4",
+        "@P2 BRA `(.L_x_1)",
+    ]
+    words = [cuda_code.word_of(line) for line in cuda_code.round_of(loop)]
+    assert words == ["LDSM.16.M88.4", "BRA", "HMMA.16816.F32", "BRA", "LDGSTS.E.BYPASS.128", "BRA", "BRA"]
+    kernel = cuda_code.Kernel("f.cu", "f", 20, 0)
+    cuda_code.count_products(kernel, [*loop, "EXIT"])
+    assert (kernel.products, kernel.instructions, kernel.flops) == (1, 7, 4096)
 
 
 def test_a_share_is_what_is_moved_in_the_clocks_of_a_packet():
