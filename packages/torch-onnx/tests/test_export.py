@@ -284,3 +284,80 @@ def test_verification():
 
 def test_indexing_follows_sizes():
     agree(Indexed(), torch.randn(4, 6), torch.randint(0, 4, (4, 6)), opset_version=18)
+
+
+class Scaled(torch.autograd.Function):
+    """Computes in NumPy, which no graph can say, and says how it is written."""
+
+    @staticmethod
+    def forward(ctx, x, k, w):
+        return torch.from_numpy(x.numpy() * k), w
+
+    @staticmethod
+    def symbolic(g, x, k, w):
+        return g.op("Mul", x, g.op("Constant", value_t=torch.tensor(float(k)))), g.op("Identity", w)
+
+
+class ScaledTwice(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = torch.nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        a, b = Scaled.apply(x, 2, self.w)
+        c, d = Scaled.apply(a, 3.0, b)
+        return c + d
+
+
+def test_functions_are_written_by_their_symbolic_methods():
+    before = torch.autograd.Function.__dict__["apply"]
+    program = torch.onnx.export(
+        ScaledTwice(), (torch.ones(3, 2),), dynamo=False, input_names=["x"], dynamic_axes={"x": {0: "rows"}}
+    )
+    assert torch.autograd.Function.__dict__["apply"] is before
+    assert [n.op_type for n in program.model_proto.graph.node] == ["Mul", "Identity", "Mul", "Identity", "Add"]
+    x = torch.randn(5, 2)
+    torch.testing.assert_close(torch.onnx.load(program.model_proto)(x), x * 6 + 1)
+
+
+class Own(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, k):
+        return x * k
+
+    @staticmethod
+    def symbolic(ctx, g, x, k):
+        return g.op("my.domain::Scale", x, k_f=k, words_s=["a", "b"], places_i=[1, 2], whole_s="c").setType(x.type())
+
+
+def test_a_function_is_an_operator_of_its_own_domain():
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return Own.apply(x, 2.5)
+
+    proto = torch.onnx.export(Net(), (torch.ones(2),), dynamo=False, custom_opsets={"my.domain": 2}).model_proto
+    (node,) = proto.graph.node
+    assert (node.op_type, node.domain) == ("Scale", "my.domain")
+    found = {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute}
+    assert found == {"k": 2.5, "words": [b"a", b"b"], "places": [1, 2], "whole": b"c"}
+    assert ("my.domain", 2) in [(o.domain, o.version) for o in proto.opset_import]
+    # An exported program is written as what it does.
+    kinds = [n.op_type for n in torch.onnx.export(Net(), (torch.ones(2),), dynamo=True).model_proto.graph.node]
+    assert kinds == ["Mul"]
+
+
+class GivesText(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x, "text"
+
+    symbolic = staticmethod(lambda g, x: g.op("Identity", x))
+
+
+def test_a_function_that_gives_no_tensors_is_named():
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return GivesText.apply(x)[0]
+
+    with pytest.raises(NotImplementedError, match="GivesText.forward gives tuple"):
+        torch.onnx.export(Net(), (torch.ones(2),), dynamo=False)

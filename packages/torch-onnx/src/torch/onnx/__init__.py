@@ -182,7 +182,7 @@ def export(model: Any, args: Any = (), f: Any = None, export_params: bool = True
         export_params=export_params, verbose=bool(verbose), training=training, input_names=list(input_names or ()),
         output_names=list(output_names or ()), opset=opset_version, fold=do_constant_folding, dynamic_axes=dynamic_axes,
         dynamic_shapes=dynamic_shapes, keep_initializers=keep_initializers_as_inputs, custom_opsets=dict(custom_opsets or {}),
-        own=dict(custom_translation_table or {}), external_data=external_data,
+        own=dict(custom_translation_table or {}), external_data=external_data, dynamo=dynamo,
     )  # fmt: skip
     if operator_export_type not in (OperatorExportTypes.ONNX, None):
         raise NotImplementedError(f"onnx.export: {operator_export_type}: files with operators of ATen are not written")

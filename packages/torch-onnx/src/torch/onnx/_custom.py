@@ -127,7 +127,7 @@ class Operand:
         return f"<{self.debugName()}>"
 
 
-_KINDS = {"i": int, "f": float, "s": str, "t": None, "is": list, "fs": list, "ss": list, "ts": list, "v": None}
+_KINDS = {"i": int, "f": float, "s": str, "t": None, "is": int, "fs": float, "ss": str, "ts": None, "v": None}
 
 
 class GraphContext:
@@ -189,8 +189,12 @@ class GraphContext:
 
 
 def _attribute(mark, value):
+    if mark in ("t", "ts") and isinstance(value, (list, tuple)):
+        return [_attribute("t", each) for each in value]
     if mark == "t":
         return _types.proto(value if isinstance(value, torch.Tensor) else torch.tensor(value), "value")
     if isinstance(value, torch.dtype):
         return _types.number(value)
-    return list(value) if mark in ("is", "fs", "ss") else _KINDS[mark](value)
+    kind = _KINDS[mark[0]]
+    # As in PyTorch, a list says itself that it is one.
+    return [kind(each) for each in value] if len(mark) == 2 or isinstance(value, (list, tuple)) else kind(value)

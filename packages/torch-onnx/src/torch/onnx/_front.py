@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from torch import _pytree as pytree
 from torch.export import Dim, ExportedProgram, _export
 from torch.export._observe import names_of_leaves
 
-from . import TrainingMode, _exported, select_model_mode_for_export
+from . import TrainingMode, _exported, _functions, select_model_mode_for_export
 from ._export import DEFAULT, HIGHEST, LOWEST, Exporter
 from ._onnx_program import ONNXProgram
 
@@ -32,6 +33,7 @@ class Options:
     custom_opsets: dict
     own: dict
     external_data: bool
+    dynamo: bool = True
 
 
 def export(model: Any, args: Any, kwargs: dict, options: Options) -> ONNXProgram:
@@ -50,7 +52,11 @@ def export(model: Any, args: Any, kwargs: dict, options: Options) -> ONNXProgram
             args, kwargs = args[:-1], args[-1]
         if isinstance(model, torch.jit.ScriptModule):
             return _scripted(model, args, kwargs, opset, options, training)
-        with select_model_mode_for_export(model, training):
+        # PyTorch's exporter of traces writes functions by their symbolic methods, the one of exported programs what they do.
+        with (
+            select_model_mode_for_export(model, training),
+            contextlib.nullcontext() if options.dynamo else _functions.as_operators(options.own),
+        ):
             located = _located(model, args, kwargs, options)
             exported = _export(model, args, kwargs, _named_dims(options.dynamic_shapes), located)
     own = {_operator_name(k): _translator(k, v) for k, v in options.own.items()}
