@@ -87,10 +87,19 @@ __all__ = [
     "validate_cuda_device",
 ]
 
+_READING = {
+    "StorageType", "_get_restore_location", "_is_torchscript_zip", "_is_zipfile", "_maybe_decode_ascii", "_open_file_like",
+    "_open_zipfile_reader",
+}  # fmt: skip
+
 
 def __getattr__(name):  # by hand, as torch._seams is not there where NumPy serves in place of torch-core
     if name == "PyTorchFileReader":
         from ._file_reader import PyTorchFileReader
 
         return PyTorchFileReader
+    if name in _READING:
+        from . import _reading
+
+        return getattr(_reading, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
