@@ -606,3 +606,45 @@ def test_ranges_have_a_lower_and_an_upper_bound():
     program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes=({0: batch},))
     (bounds,) = program.range_constraints.values()
     assert (bounds.lower, bounds.upper) == (2, 8)
+
+
+def test_one_tensor_may_be_several_inputs_of_a_size_that_changes():
+    torch.manual_seed(0)
+    net = nn.MultiheadAttention(4, 2, batch_first=True).eval()
+    x, batch = torch.randn(2, 3, 4), torch.export.Dim("batch")
+    program = export(net, (x, x, x), dynamic_shapes=({0: batch}, {0: batch}, {0: batch}))
+    others = torch.randn(5, 3, 4), torch.randn(5, 3, 4), torch.randn(5, 3, 4)
+    for found, want in zip(program.module()(*others), net(*others)):
+        torch.testing.assert_close(found, want)
+    nested = export(Shared(), ([x, x], {"a": x}), dynamic_shapes=([{0: batch}, {0: batch}], {"a": {0: batch}}))
+    assert nested.module()([torch.ones(4, 3, 4), torch.ones(4, 3, 4)], {"a": torch.ones(4, 3, 4)}).shape == (4, 3, 4)
+
+
+class Shared(nn.Module):
+    def forward(self, pair, table):
+        return pair[0] + pair[1] * table["a"]
+
+
+class HoldsTensors(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.tensor([2.0, 3.0])
+        self.inner = nn.Module()
+        self.inner.shift = torch.tensor([1.0, 4.0])
+
+    def forward(self, x):
+        return x * self.scale + self.inner.shift + torch.tensor([5.0, 6.0])
+
+
+def test_tensors_that_a_module_holds_keep_their_names():
+    program = export(HoldsTensors(), (torch.ones(2),))
+    assert list(program.constants) == ["scale", "inner.shift", "lifted_tensor_0"]
+    names = [spec.arg.name for spec in program.graph_signature.input_specs]
+    assert names == ["c_scale", "c_inner_shift", "c_lifted_tensor_0", "x"]
+    module = program.module()
+    assert torch.equal(module.inner.shift, torch.tensor([1.0, 4.0])) and not module.state_dict()
+    assert module(torch.ones(2)).tolist() == [8, 13]
+    buffer = io.BytesIO()
+    torch.export.save(program, buffer)
+    buffer.seek(0)
+    assert torch.export.load(buffer).module()(torch.ones(2)).tolist() == [8, 13]

@@ -20,7 +20,7 @@ from ._numbers import Integer, Real
 from ._observe import Program, names_of_leaves
 from ._places import plain
 from ._sizes import Formula, Size
-from ._tape import Ref, Tape, Value, describe, hollow
+from ._tape import Ref, Tape, Value, describe, hollow, where
 from .exported_program import ModuleCallEntry, ModuleCallSignature
 from .graph_signature import (
     ConstantArgument,
@@ -265,11 +265,14 @@ class Builder(_Body):
                     kind = InputKind.PARAMETER if wanted else InputKind.BUFFER
                     prefix = "p_" if wanted else "b_"
                     self._place(prefix + name, n, kind, name, None if wanted else name in kept)
+        attributes, lifted = _plain_tensors(module), 0
         for n, constant in tape.constants.items():
             if n in used:
-                name = f"lifted_tensor_{len(self.constants)}"
+                name = attributes.pop(tape.origins.get(n), None)
+                if name is None:
+                    name, lifted = f"lifted_tensor_{lifted}", lifted + 1
                 self.constants[name] = constant
-                self._place(f"c_{name}", n, InputKind.CONSTANT_TENSOR, name)
+                self._place(f"c_{name.replace('.', '_')}", n, InputKind.CONSTANT_TENSOR, name)
         for i, (name, leaf) in enumerate(zip(self.leaf_names(), self.program.leaves, strict=True)):
             if i in tape.inputs:
                 number = tape.inputs[i]
@@ -371,3 +374,13 @@ def _same(a, b):
 def _identifier(name):
     name = re.sub(r"\W", "_", name)
     return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _plain_tensors(module):
+    """The names of tensors that modules hold as attributes, neither as parameters nor as buffers, by where they lie."""
+    found: dict[Any, str] = {}
+    for path, each in module.named_modules() if isinstance(module, torch.nn.Module) else ():
+        for name, value in vars(each).items():
+            if isinstance(value, torch.Tensor) and value.numel():
+                found.setdefault(where(value), f"{path}.{name}" if path else name)
+    return found

@@ -221,6 +221,10 @@ def located(function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any) -> di
     if isinstance(dynamic_shapes, (AdditionalInputs, ShapesCollection)):
         dynamic_shapes = dynamic_shapes.dynamic_shapes(function, args, kwargs)
     named = _by_name(function, args, kwargs)
+    leaves, spec = pytree.tree_flatten((args, kwargs))
+    places = _by_name(
+        function, *pytree.tree_unflatten(list(range(len(leaves))), spec)
+    )  # one tensor may stand in several
     if isinstance(dynamic_shapes, dict):
         unknown = set(dynamic_shapes) - set(named)
         if unknown and set(named) == {"args"}:
@@ -230,24 +234,21 @@ def located(function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any) -> di
                 UserErrorType.INVALID_INPUT,
                 f"dynamic_shapes speaks of {', '.join(sorted(map(str, unknown)))}; the inputs are {', '.join(named)}",
             )
-        specs = [(named[name], dynamic_shapes.get(name)) for name in named]
+        specs = [(named[name], places[name], dynamic_shapes.get(name)) for name in named]
     elif isinstance(dynamic_shapes, (tuple, list)):
         if len(dynamic_shapes) != len(named):
             raise UserError(
                 UserErrorType.INVALID_INPUT,
                 f"dynamic_shapes has {len(dynamic_shapes)} entries, the program has {len(named)} inputs: {', '.join(named)}",
             )
-        specs = list(zip(named.values(), dynamic_shapes, strict=True))
+        specs = list(zip(named.values(), places.values(), dynamic_shapes, strict=True))
     else:
         raise UserError(
             UserErrorType.INVALID_INPUT, f"dynamic_shapes must be a dict or a tuple, got {dynamic_shapes!r}"
         )
-    leaves = {
-        id(leaf): i for i, leaf in enumerate(pytree.tree_leaves((args, kwargs))) if isinstance(leaf, torch.Tensor)
-    }
     found: dict[int, dict[int, Any]] = {}
-    for value, spec in specs:
-        _walk(value, spec, leaves, found)
+    for value, place, dims_ in specs:
+        _walk(value, place, dims_, found)
     return found
 
 
@@ -266,7 +267,7 @@ def _by_name(function, args, kwargs):
     return found
 
 
-def _walk(value, spec, leaves, found):
+def _walk(value, place, spec, found):
     if spec is None:
         return
     if isinstance(value, torch.Tensor):
@@ -295,15 +296,16 @@ def _walk(value, spec, leaves, found):
                         UserErrorType.CONSTRAINT_VIOLATION,
                         f"dynamic_shapes: dim {dim} is {value.shape[dim]}, outside of {what.name}'s [{low}, {high}]",
                     )
-            found.setdefault(leaves[id(value)], {})[dim % value.dim()] = what
+            found.setdefault(place, {})[dim % value.dim()] = what
         return
     if isinstance(value, dict):
-        pairs = (
-            [(value[k], spec[k]) for k in spec] if isinstance(spec, dict) else zip(value.values(), spec, strict=True)
-        )
+        if isinstance(spec, dict):
+            parts = [(value[k], place[k], spec[k]) for k in spec]
+        else:
+            parts = zip(value.values(), place.values(), spec, strict=True)
     elif isinstance(value, (tuple, list)):
-        pairs = zip(value, spec, strict=True)
+        parts = zip(value, place, spec, strict=True)
     else:
         raise UserError(UserErrorType.INVALID_INPUT, f"dynamic_shapes: {type(value).__name__} has no dims")
-    for part, of_part in pairs:
-        _walk(part, of_part, leaves, found)
+    for part in parts:
+        _walk(*part, found)

@@ -21,7 +21,7 @@ from ._errors import UserError, UserErrorType
 from ._numbers import Facts, Truth
 from ._places import Places, plain
 from ._sizes import Size
-from ._tape import Call, Ref, Tape, Unknown, Value
+from ._tape import Call, Ref, Tape, Unknown, Value, where
 from ._views import Held, Root, Step
 
 #: in place, by giving the tensor another shape and not other values
@@ -119,7 +119,7 @@ class Recorder(TorchFunctionMode):
 
     def _from_outside(self, tensor):
         n = self.tape.new(tensor)
-        self.tape.constants[n] = tensor.detach().clone()
+        self.tape.constants[n], self.tape.origins[n] = tensor.detach().clone(), where(tensor)
         held = Held(tensor, n, Root(n, tensor, source="constant"))
         self._hold(held)
         return held

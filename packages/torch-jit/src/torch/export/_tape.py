@@ -109,6 +109,13 @@ class Unknown:
     place: Place
 
 
+def where(tensor: torch.Tensor) -> Any:
+    """What tells the memory of a tensor, and how it lies there, from others; None for one without memory."""
+    if tensor.layout is not torch.strided or not tensor.numel():
+        return None
+    return tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tensor.stride()
+
+
 @dataclass
 class Tape:
     """A recording."""
@@ -121,6 +128,8 @@ class Tape:
     named: dict[str, int] = field(default_factory=dict)
     #: tensors that were found on the way, and are neither
     constants: dict[int, torch.Tensor] = field(default_factory=dict)
+    #: where those lay when they were found
+    origins: dict[int, Any] = field(default_factory=dict)
     #: leaves of the result: Ref or a constant
     outputs: list[Any] = field(default_factory=list)
     out_spec: Any = None
