@@ -81,6 +81,7 @@ void run(const ReduceJob& job, const Tensor& given, const DimSet& dims, const Te
   c.type = self.dtype();
   for (int k = 0; k < out_count; ++k) c.out[k] = outs[k].data<char>(), c.out_type[k] = outs[k].dtype();
   c.results = uint32_t(s.kept.numel());
+  if (!c.results) return;
   c.n = uint32_t(s.reduced.numel());
   // Threads beside each other read elements beside each other.
   const int64_t along = s.reduced.count ? std::abs(s.reduced.stride[0][0]) : 0;

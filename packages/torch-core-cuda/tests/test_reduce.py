@@ -89,6 +89,16 @@ def test_empty_ones_and_numbers():
     assert x.sum(1).shape == (0,)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.complex64])
+@pytest.mark.parametrize("name", ["sum", "prod", "mean", "any", "cumsum", "logsumexp", "var"])
+def test_no_lines_of_some_elements(name, dtype):
+    if dtype != torch.float32 and name in ("mean", "logsumexp", "var"):
+        pytest.skip("of floats")
+    x = torch.ones(5, 0, dtype=dtype)
+    here, there = (getattr(torch, name)(t, 0) for t in (x, x.cuda()))
+    assert (here.shape, here.dtype) == (there.shape, there.dtype) and there.tolist() == here.tolist()
+
+
 def test_many_dims():
     x = torch.arange(2.0**12).reshape([2] * 12)
     dims = tuple(range(0, 12, 2))
