@@ -164,6 +164,45 @@ def test_a_kernel_is_launched_with_its_arguments(tmp_path):
     assert said == ["[3.5, 3.5, 3.5, 3.5, 0.0, 0.0]", "CUDA driver: cuLaunchKernel: invalid argument"]
 
 
+def test_what_a_kernel_of_ones_own_cannot_take_is_named():
+    said = run(
+        """
+        import torch
+        from torch._cuda.nvrtc import _Kernel
+        kernel = _Kernel(b"", "f", "f")  # never launched
+        x, y = torch.zeros(2, 3, device="cuda"), torch.zeros(3, device="cuda:1")
+        for given in (
+            {"args": [torch.zeros(3)]},
+            {"args": [x, y]},
+            {"args": [x.t()]},
+            {"args": [x[:, 1]]},
+            {"args": [x, "one"]},
+            {"args": [x], "stream": torch.cuda.Stream(1)},
+            {"args": [x], "grid": 0},
+            {"args": [x], "block": (1, 2, 3, 4)},
+        ):
+            try:
+                kernel(**given)
+            except (TypeError, ValueError) as error:
+                print(error)
+        """,
+        "devices=2",
+    ).splitlines()
+    wanted = (
+        "a tensor on cpu; kernels take CUDA tensors",
+        "tensors on cuda:0 and cuda:1; move one with .to()",
+        "shape (3, 2) is not contiguous",
+        "shape (2,) is not contiguous, and a kernel sees only its address; pass x.contiguous()",
+        "argument 1 is of type str",
+        "the stream is of cuda:1, the tensors of cuda:0",
+        "grid must be one to three positive ints, got 0",
+        "block must be one to three positive ints, got (1, 2, 3, 4)",
+    )
+    assert len(said) == len(wanted)
+    for line, part in zip(said, wanted, strict=True):
+        assert line.startswith("kernel 'f': ") and part in line, line
+
+
 CUDA = """
 template <class T>
 __global__ void scale_all(const T* x, T* y, T by, int n) {
