@@ -1,5 +1,6 @@
 """What a captured program reads anew at each call: globals, cells, attributes, classes, modes."""
 
+import dataclasses
 import functools
 
 import compile_cases
@@ -246,3 +247,87 @@ def test_operators_among_the_arguments_are_told_apart(one, other, backend):
     within = torch.compile(lambda x, table: table["fn"](x), backend=backend)
     for fn in (one, other, one):
         assert torch.equal(within(x, {"fn": fn}), fn(x))
+
+
+def agrees(function, *calls):
+    for backend in ("inductor", "eager"):
+        compiled = torch.compile(function, backend=backend)
+        for args in calls:
+            assert torch.equal(compiled(*args), function(*args)), args
+
+
+def scaled(x, k):
+    return x * k
+
+
+@functools.lru_cache
+def one_more(n):
+    return n + 1
+
+
+@functools.lru_cache
+def two_more(n):
+    return n + 2
+
+
+def test_functions_with_arguments_of_their_own_are_told_apart():
+    x, partial = torch.tensor([0.5, 2.0]), functools.partial
+    agrees(
+        _applied,
+        (x, partial(torch.add, other=1)),
+        (x, partial(torch.add, other=2)),
+        (x, partial(torch.sub, other=2)),
+        (x, partial(scaled, k=3)),
+        (x, partial(scaled, k=4)),
+    )
+    agrees(lambda x, fn: x * fn(3), (x, one_more), (x, two_more), (x, one_more))
+
+
+@dataclasses.dataclass
+class Step:
+    k: object = 1
+    fn: object = None
+
+
+@dataclasses.dataclass
+class Steps:
+    first: Step
+    sizes: list
+
+
+@dataclasses.dataclass(order=True)
+class Ordered:
+    k: int
+
+
+def test_objects_of_dataclasses_are_compared_by_their_fields():
+    x = torch.tensor([0.5, 2.0])
+    for same in (lambda x, a, b: x if a == b else -x, lambda x, a, b: -x if a != b else x):
+        agrees(same, (x, Step(1), Step(1)), (x, Step(1), Step(2)), (x, Step(2), Step(2)), (x, Step(1), Ordered(1)))
+        agrees(
+            same,
+            (x, Steps(Step(1), [1]), Steps(Step(1), [1])),
+            (x, Steps(Step(1), [1]), Steps(Step(2), [1])),
+            (x, Steps(Step(1), [1]), Steps(Step(1), [2])),
+        )
+        agrees(same, (x, [Step(1)], [Step(1)]), (x, [Step(1)], [Step(2)]))
+    agrees(lambda x, a, b: x if a < b else -x, (x, Ordered(1), Ordered(2)), (x, Ordered(2), Ordered(1)))
+    agrees(lambda x, a, b: x if a in b else -x, (x, Step(1), [Step(1)]), (x, Step(2), [Step(1)]))
+
+
+def test_an_operator_that_an_object_holds_is_asked_for_its_truth():
+    x = torch.tensor([0.5, 2.0])
+    agrees(
+        lambda x, step: step.fn(x) * step.k if step.fn else x * step.k,
+        (x, Step(2)),
+        (x, Step(2, torch.sin)),
+        (x, Step(2, torch.cos)),
+        (x, Step(3, torch.cos)),
+    )
+
+
+def test_attributes_that_a_program_gives_its_tensors_are_looked_for_anew():
+    x, tagged = torch.ones(2), torch.ones(2)
+    tagged.tag = 5
+    agrees(lambda x: x * getattr(x, "tag", 1), (x,), (tagged,), (x,))
+    agrees(lambda x: x * 2 if hasattr(x, "tag") else x * 3, (x,), (tagged,), (x,))

@@ -98,7 +98,12 @@ def _stop(observer, name, kind, why="is read"):
 
 
 def _of_tensor(observer, value, name):
-    found = getattr(value, name)
+    try:
+        found = getattr(value, name)
+    except AttributeError:
+        if id(value) in observer.input_of:  # a tensor of the next call may have it
+            observer.guards.check("noattr", observer.known[id(value)][1], name)
+        raise
     if name == "__class__":
         return found
     if name not in TENSOR_ATTRIBUTES and name not in TENSOR_FUNCTIONS and name not in OF_TENSORS:

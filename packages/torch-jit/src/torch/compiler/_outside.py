@@ -81,7 +81,7 @@ class Outside:
         elif str(kind.__module__).startswith("torch.fx") and not isinstance(value, module_class()):
             self.strange = kind
             self.stop(f"{_say(source)} is a {kind.__qualname__}")
-        elif of_arguments and not is_fixed(value) and has_dict(value) and not _is_torchs_function(value):
+        elif of_arguments and not is_fixed(value) and has_dict(value) and not _is_one_of_its_kind(value):
             guards.check("type", source, kind)
             self.loose[id(value)] = source
         elif kind is types.MethodType:
@@ -163,9 +163,17 @@ def is_fixed(value):
     return isinstance(value, (*FIXED, module_class()))
 
 
-def _is_torchs_function(value):
-    """Whether an object is called for what it is, and what it holds is not asked for: operators, also those of ``torch.ops``."""
-    return isinstance(value, Operator) or (callable(value) and is_torchs(type(value).__module__))
+def _is_one_of_its_kind(value):
+    """Whether an object is more than its attributes: operators, also those of ``torch.ops``, and what has state in C, such as
+    ``functools.partial`` and caches of functions.
+    """
+    if isinstance(value, Operator) or (callable(value) and is_torchs(type(value).__module__)):
+        return True
+    return any(base.__flags__ & _IMMUTABLE for base in type(value).__mro__ if base is not object)
+
+
+#: of classes that are written in C, also those that are made when a module is imported
+_IMMUTABLE = 1 << 8
 
 
 def _say(source):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 import types
 
@@ -35,12 +36,28 @@ def own(value, name):
     (True, None)
     """
     kind = type(value)
-    if issubclass(kind, torch.Tensor) or kind.__module__.startswith("torch.compiler"):
+    if issubclass(kind, torch.Tensor) or str(kind.__module__).startswith("torch.compiler"):
         return None
     found = of_class(kind, name)
     if not isinstance(found, types.FunctionType) or found.__module__ == "enum":  # those depend on their operands only
         return None
     return found if found.__code__.co_filename != "<string>" else None
+
+
+def _by_fields(value):
+    """Whether a value is compared by the method that ``@dataclass`` writes."""
+    kind = type(value)
+    found = of_class(kind, "__eq__") if of_class(kind, "__dataclass_fields__") is not None else None
+    return isinstance(found, types.FunctionType) and found.__code__.co_filename == "<string>"
+
+
+def _compares_itself(value):
+    """Whether the class of a value says in Python what equality or an order means."""
+    kind = type(value)
+    if issubclass(kind, torch.Tensor) or str(kind.__module__).startswith("torch.compiler"):
+        return False
+    found = [of_class(kind, name) for name in ("__eq__", "__lt__")]
+    return any(isinstance(each, types.FunctionType) and each.__module__ != "enum" for each in found)
 
 
 class Operators:
@@ -81,11 +98,33 @@ class Operators:
             found = self._asked(left, right, name, other, False)
             if found is not NotImplemented:
                 return found
+            if op in ("Eq", "NotEq") and _by_fields(left) and type(left) is type(right):
+                return self._fields_equal(left, right) is (op == "Eq")
+            self._refuse_generated(left, right)
         return plain(left, right)
+
+    def _fields_equal(self, left, right):
+        """What the ``__eq__`` that ``@dataclass`` writes answers."""
+        self.class_has(type(left), "__eq__")
+        for each in of_class(type(left), "__dataclass_fields__").values():
+            if each.compare and each._field_type is dataclasses._FIELD:
+                mine, theirs = self.attr(left, each.name), self.attr(right, each.name)
+                if mine is not theirs and not self.truth(self.comparison("Eq", mine, theirs)):
+                    return False
+        return True
+
+    def _refuse_generated(self, *values):
+        """Comparisons that are written by a program, and those within containers, are not followed."""
+        for value in values:
+            parts = value.values() if type(value) is dict else value if type(value) in (list, tuple) else ()
+            if any(_compares_itself(each) for each in (value, *parts)):
+                self.stop(f"a comparison of {type(value).__qualname__} is not followed")
 
     def _contained(self, container, value):
         if self.reason is None and own(container, "__contains__"):
             return bool(self.apply(self.method(container, "__contains__"), value))
+        if self.reason is None:
+            self._refuse_generated(container, value)
         return value in container
 
     def unary(self, op, value):
