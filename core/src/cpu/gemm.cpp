@@ -334,14 +334,17 @@ void packed_product(const Product<T>& p) {
             for (int64_t j = block.j0; j < block.j1; j += kWidth) {
               const int width = static_cast<int>(std::min(kWidth, columns - j));
               const int64_t k = std::min(kc, depth - q * kc);
-              const auto* table = pack_a              ? &kPackedTable
-                                  : width == kWidth   ? &kTable
-                                  : width > kLanes<T> ? &kEdgeTable
-                                                      : &kEdgeOne;
+              // Half a panel of B is multiplied as half of one: 64 x 784 x 400 takes 369 us instead of 382, 64 x 512 x
+              // 10 21 instead of 30 (one thread of an AMD EPYC, Zen 4).
+              const auto* table = width <= kLanes<T> ? &kEdgeOne
+                                  : pack_a           ? &kPackedTable
+                                  : width == kWidth  ? &kTable
+                                                     : &kEdgeTable;
               for (int64_t i = block.i0; i < block.i1; i += tile)
-                (*table)[std::min(tile, rows - i) - 1](
-                    {pack_a ? a.at(q, i) : a.source.at(i, q * kc), b.at(q, j), p.c.at(i0 + i, j0 + j), k, p.a.row,
-                     p.a.col, kWidth, p.c.row, p.alpha, add.data ? add.at(i0 + i, j0 + j) : nullptr, add.row, width});
+                (*table)[std::min(tile, rows - i) - 1]({pack_a ? a.at(q, i) : a.source.at(i, q * kc), b.at(q, j),
+                                                        p.c.at(i0 + i, j0 + j), k, pack_a ? 1 : p.a.row,
+                                                        pack_a ? kMostRows : p.a.col, kWidth, p.c.row, p.alpha,
+                                                        add.data ? add.at(i0 + i, j0 + j) : nullptr, add.row, width});
             }
           if (k0 + depth >= p.k) finish(p, at);
         });
