@@ -120,7 +120,28 @@ TORCH_NOINLINE PyObject* ask_and_invoke(const Signature& s, Arguments& a, Operan
   return invoke(s, a, operands);
 }
 
-// What the parser refused may be for an argument that is no tensor; the error stands when it is not.
+PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
+
+// The operator of that row that is an attribute of the object's class: `activation = torch.relu` in a class that is no
+// tensor. Python gives the object to it first, as to a method; a function of PyTorch, and so an operator, gets none.
+PyOperator* attribute_of_class(const Row& row, PyObject* object) noexcept {
+  if (is_tensor(object) || PyType_Check(object) || !Py_TYPE(object)->tp_mro) return nullptr;
+  PyObject* classes = Py_TYPE(object)->tp_mro;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i) {
+    PyObject *name, *value;
+    Py_ssize_t place = 0;
+    PyObject* names = reinterpret_cast<PyTypeObject*>(PyTuple_GET_ITEM(classes, i))->tp_dict;
+    while (names && PyDict_Next(names, &place, &name, &value)) {
+      if (Py_TYPE(value) != operator_type) continue;
+      auto* op = reinterpret_cast<PyOperator*>(value);
+      if (std::any_of(op->rows, op->rows + op->count, [&](const Signature& s) { return s.row == &row; })) return op;
+    }
+  }
+  return nullptr;
+}
+
+// What the parser refused may be for an argument that is no tensor, or for the object of whose class the operator is an
+// attribute; the error stands when it is not.
 TORCH_NOINLINE PyObject* ask_for_refused(const Row& row, const Given& given) {
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
@@ -130,6 +151,9 @@ TORCH_NOINLINE PyObject* ask_for_refused(const Row& row, const Given& given) {
     if (answer != Py_NotImplemented) return answer;
     Py_DECREF(answer);
   }
+  if (!given.self && given.count > 0)
+    if (PyOperator* op = attribute_of_class(row, given.args[0]))
+      return dispatch(op, nullptr, given.args + 1, given.count - 1, given.kwnames);
   PyErr_Restore(t.release(), v.release(), tr.release());
   return nullptr;
 }
@@ -228,7 +252,7 @@ PyObject* operator_vectorcall(PyObject* self, PyObject* const* args, size_t narg
   return dispatch(reinterpret_cast<PyOperator*>(self), nullptr, args, PyVectorcall_NARGS(nargsf), kwnames);
 }
 PyObject* operator_get(PyObject* self, PyObject* object, PyObject*) {
-  return object ? PyMethod_New(self, object) : Py_NewRef(self);
+  return object && is_tensor(object) ? PyMethod_New(self, object) : Py_NewRef(self);
 }
 PyObject* operator_repr(PyObject* self) {
   return PyUnicode_FromFormat("<operator torch.%s>", reinterpret_cast<PyOperator*>(self)->name);

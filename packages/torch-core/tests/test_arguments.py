@@ -214,3 +214,31 @@ def test_a_tensor_that_needs_a_gradient_is_no_number(row, kinds):
         except Exception:
             continue
         assert result.requires_grad, f"{row.schema}: {name} took a tensor and dropped its gradient"
+
+
+class Layer:
+    activation = torch.relu
+    join = torch.cat
+    zeros = torch.zeros
+    most = torch.max
+    convolution = torch.conv2d
+    weigh = torch.special.expit
+
+
+class Inherited(Layer):
+    pass
+
+
+@pytest.mark.parametrize("kind", [Layer, Inherited])
+def test_an_operator_that_is_an_attribute_of_a_class_is_no_method_of_it(kind):
+    layer, x = kind(), torch.tensor([-1.0, 2.0])
+    assert layer.activation(x).tolist() == [0, 2] and layer.activation is torch.relu  # one overload
+    assert layer.most(x).item() == 2 and layer.most(x, dim=0).indices.item() == 1  # several
+    assert layer.join([x, x]).tolist() == [-1, 2, -1, 2] and layer.zeros(2, 3).shape == (2, 3)
+    assert layer.convolution(torch.ones(1, 1, 3, 3), weight=torch.ones(1, 1, 2, 2), padding=1).shape == (1, 1, 4, 4)
+    assert torch.allclose(layer.weigh(x), torch.sigmoid(x))
+    with pytest.raises(TypeError, match="relu.*'input' .position 1. must be Tensor, not str"):
+        layer.activation("a")
+    with pytest.raises(TypeError, match="must be Tensor, not Layer|must be Tensor, not Inherited"):
+        torch.tanh(layer)
+    assert x.relu.__self__ is x and torch.Tensor.relu(x).tolist() == [0, 2]
