@@ -400,3 +400,9 @@ def test_hooks_of_the_compiled_module_run():
     assert torch.allclose(compiled(x), net.bias)
     with_hook.remove()
     assert torch.equal(compiled(x), before)
+
+
+def test_what_has_to_be_captured_whole_is_refused_at_a_break():
+    assert torch._dynamo.optimize_assert(CompileCounter())(lambda x: x * 2)(torch.ones(1)).item() == 2
+    with pytest.raises(torch._dynamo.exc.Unsupported):
+        torch._dynamo.optimize_assert(CompileCounter())(breaks_by_itself)(torch.ones(1))

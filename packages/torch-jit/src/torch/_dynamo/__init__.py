@@ -31,6 +31,15 @@ def optimize(
     return compiler.compile(backend=backend, fullgraph=nopython, disable=disable, dynamic=dynamic)
 
 
+def optimize_assert(backend: Any, *, dynamic: bool | None = None, **settings: Any) -> Any:
+    """:func:`optimize` of what has to be captured whole.
+
+    >>> torch._dynamo.optimize_assert("eager")(lambda x: 2 * x)(torch.ones(1))
+    tensor([2.])
+    """
+    return compiler.compile(backend=backend, fullgraph=True, dynamic=dynamic)
+
+
 def is_dynamo_supported() -> Any:
     """Whether functions can be compiled."""
     return True
@@ -126,5 +135,5 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "exc", "explain", "export",
     "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static", "mark_static_address",
-    "maybe_mark_dynamic", "optimize", "register_backend", "reset",
+    "maybe_mark_dynamic", "optimize", "optimize_assert", "register_backend", "reset",
 ]  # fmt: skip

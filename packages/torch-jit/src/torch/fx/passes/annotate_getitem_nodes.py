@@ -11,9 +11,8 @@ __all__ = ["annotate_getitem_nodes"]
 def annotate_getitem_nodes(graph):
     """Give each ``operator.getitem`` node of a constant place the type that the annotation of the container says.
 
-    >>> def first(x: tuple[int, float]):
-    ...     return x[1]
-    >>> graph = torch.fx.symbolic_trace(first).graph
+    >>> graph = torch.fx.symbolic_trace(lambda x: x[1]).graph
+    >>> next(iter(graph.nodes)).type = tuple[int, float]
     >>> annotate_getitem_nodes(graph)
     >>> [node.type for node in graph.nodes][1]
     <class 'float'>
