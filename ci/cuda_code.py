@@ -61,6 +61,8 @@ FLAGS = [
     "-std=c++20", "-O3", "-DTORCH_ISA=cuda", "-DTORCH_X86=0", "--expt-relaxed-constexpr", "-diag-suppress=186", "-Werror=all-warnings",
     *(f"-I{ROOT / 'core' / folder}" for folder in ("src/lane", "src", "include")),
 ]  # fmt: skip
+#: Files of formulas, which say where a product and a sum are one instruction.
+FORMULAS = re.compile(r"(elementwise_\w+|chain|steps)\.cu")
 
 
 @dataclass
@@ -103,6 +105,7 @@ def compiled(file: str, architecture: str, folder: Path) -> list[Kernel]:
     command = [
         tool("nvcc"),
         *FLAGS,
+        *(["-fmad=false"] if FORMULAS.fullmatch(file) else []),
         "-cubin",
         f"-gencode=arch={PTX},code={architecture}",
         "-Xptxas=-v",
