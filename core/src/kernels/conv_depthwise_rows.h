@@ -131,23 +131,29 @@ void depthwise_rows(const conv::PatchGemm<T>& job) {
   });
 }
 
-// Whether a convolution went along rows: forward, of a kernel of 3 x 3 or 5 x 5, where vectors have little beyond the
-// end of rows. In microseconds, lanes of channels and rows (one thread, AMD EPYC, Zen 4): 32 channels of 112 x 112, 3 x
-// 3, 235 and 90; 96 of them with a stride of 2, 292 and 179; 144 of 56 x 56, 244 and 116; 88 of 28 x 28, 38 and 22; 240
-// of 28 x 28, 5 x 5, 165 and 117; 240 of 14 x 14, 41 and 40; 96 of 28 x 28 with a stride of 2, 25 and 30.
+// Whether a convolution went along rows: forward, of a kernel of 3, 5 or 7 rows and columns, where vectors have little
+// beyond the end of rows. In microseconds, lanes of channels and rows (one thread, AMD EPYC, Zen 4): 32 channels of 112
+// x 112, 3 x 3, 235 and 90; 96 of them with a stride of 2, 292 and 179; 144 of 56 x 56, 244 and 116; 88 of 28 x 28, 38
+// and 22; 240 of 28 x 28, 5 x 5, 165 and 117; 240 of 14 x 14, 41 and 40; 96 of 28 x 28 with a stride of 2, 25 and 30;
+// 40 of 56 x 56, 7 x 7, 221 and 145; 80 of 28 x 28, 91 and 75.
 template <class T>
 bool depthwise_along_rows(const conv::PatchGemm<T>& job) {
   constexpr int W = Simd<T>::kWidth;
   if (kVectorRegisters != 32 || job.phase_count != 1) return false;
   const Phase& p = job.phases[0];
-  const int size = p.tap_count == 9 ? 3 : p.tap_count == 25 ? 5 : 0, stride = job.stride[2];
+  const int size = p.tap_count == 9 ? 3 : p.tap_count == 25 ? 5 : p.tap_count == 49 ? 7 : 0, stride = job.stride[2];
   if (size == 0 || stride > 2 || job.stride[1] != stride || p.grid.h != job.out_h || p.grid.w != job.out_w)
     return false;
   for (int t = 0; t < p.tap_count; t++)
     if (p.taps[t].dy != p.taps[0].dy + t / size || p.taps[t].dx != p.taps[0].dx + t % size || p.taps[t].index != t)
       return false;
-  if (job.out_w * 4 < (job.out_w + W - 1) / W * W * 3 || (size == 5 && stride == 2 && job.out_w <= W)) return false;
-  if (size == 3)
+  const bool is_narrow = job.out_w <= W;
+  if (job.out_w * 4 < (job.out_w + W - 1) / W * W * 3 || (size == 5 && stride == 2 && is_narrow) ||
+      (size == 7 && (stride == 2 || is_narrow)))
+    return false;
+  if (size == 7)
+    depthwise_rows<T, 7, 1>(job);
+  else if (size == 3)
     stride == 1 ? depthwise_rows<T, 3, 1>(job) : depthwise_rows<T, 3, 2>(job);
   else
     stride == 1 ? depthwise_rows<T, 5, 1>(job) : depthwise_rows<T, 5, 2>(job);
