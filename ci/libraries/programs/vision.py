@@ -77,6 +77,11 @@ def losses_of_images():
     )
 
 
+def functions_as_attributes_of_classes():
+    x, target = numbers(1, 2, 8, 8).softmax(1), whole(2, 1, 1, 8, 8)  # the class has `conv = torch.conv2d`
+    return kornia.losses.HausdorffERLoss(k=4)(x, target)
+
+
 def segmentation():
     net = fill(segmentation_models_pytorch.Unet("resnet18", encoder_weights=None, classes=2), 0.05).eval()
     out = net(numbers(1, 3, 64, 64))
