@@ -223,19 +223,18 @@ void bias(int64_t images, int64_t channels, int64_t plane, const T* dy, T* db) {
   using S = Simd<T>;
   const int64_t tasks = tasks_for(double(images) * channels * plane, channels);
   parallel_run(tasks, [&](int64_t task) {
-    for (int64_t c = part(channels, task, tasks); c < part(channels, task + 1, tasks); c++) {
-      T total = 0;
-      for (int64_t n = 0; n < images; n++) {
+    const int64_t begin = part(channels, task, tasks), end = part(channels, task + 1, tasks);
+    for (int64_t c = begin; c < end; c++) db[c] = 0;
+    for (int64_t n = 0; n < images; n++)  // in the order of memory
+      for (int64_t c = begin; c < end; c++) {
         const T* s = dy + (n * channels + c) * plane;
         typename S::V sum[4] = {};
         int64_t i = 0;
         for (; i + 4 * S::kWidth <= plane; i += 4 * S::kWidth)
           for (int k = 0; k < 4; k++) sum[k] += S::load(s + i + k * S::kWidth);
         for (; i < plane; i += S::kWidth) sum[0] += S::load(first_lanes(int(plane - i < 32 ? plane - i : 32)), s + i);
-        total += S::sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
+        db[c] += S::sum((sum[0] + sum[1]) + (sum[2] + sum[3]));
       }
-      db[c] = total;
-    }
   });
 }
 
