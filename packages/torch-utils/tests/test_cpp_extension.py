@@ -106,8 +106,9 @@ def test_a_missing_library_is_an_error_of_the_linker(plain):
         plain(extra_ldflags=["-lno_such_library"])
 
 
-def test_what_is_built_is_not_built_again(plain, capfd):
+def test_what_is_built_is_not_built_again(plain, capfd, tmp_path):
     assert plain(verbose=True).number() == 7
+    assert not (tmp_path / "built" / "lock").exists()  # which PyTorch would wait for
     assert capfd.readouterr().err.count(" -c ") == 1
     assert plain(verbose=True).number() == 7
     assert capfd.readouterr().err == ""

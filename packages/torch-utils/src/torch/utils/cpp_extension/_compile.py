@@ -46,10 +46,13 @@ def digest(*pieces: str | bytes) -> str:
 
 @contextlib.contextmanager
 def locked(folder: Path, verbose: bool = False):
-    """Hold a folder's lock. It belongs to the open file, so it ends with this process however that ends."""
+    """Hold a folder's lock. It belongs to the open file, so it ends with this process however that ends.
+
+    The file stays, and is not called `lock`: PyTorch, given the same folder, would wait for that one to vanish.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = open(folder / "lock", "a")  # noqa: SIM115  (closed below)
+        file = open(folder / "locked", "a")  # noqa: SIM115  (closed below)
     except OSError as error:
         raise type(error)(
             error.errno,
