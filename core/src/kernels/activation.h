@@ -165,7 +165,7 @@ struct silu_backward : BinaryVec<kFloats> {
   template <class V>
   static TORCH_ANY V eval(V g, V x) {
     const V y = math::sigmoid(x);
-    return g * y * (V(1) + x * (V(1) - y));
+    return g * y * fma(x, V(1) - y, V(1));
   }
 };
 // log(1 + exp(x)) without overflow.
@@ -215,7 +215,7 @@ struct mish_backward : BinaryVec<kFloats> {
   template <class V>
   static TORCH_ANY V eval(V g, V x) {
     const V t = math::tanh(log1p_exp(x));
-    return g * (t + x * math::sigmoid(x) * (V(1) - t * t));
+    return g * fma(x * math::sigmoid(x), fma(-t, t, V(1)), t);
   }
 };
 struct sigmoid_backward : BinaryVec<kFloats> {  // (grad, y)
@@ -227,7 +227,7 @@ struct sigmoid_backward : BinaryVec<kFloats> {  // (grad, y)
 struct tanh_backward : BinaryVec<kFloats> {  // (grad, y)
   template <class V>
   static TORCH_ANY V eval(V g, V y) {
-    return g * (V(1) - y * y);
+    return g * fma(-y, y, V(1));
   }
 };
 
@@ -249,16 +249,16 @@ struct gelu_backward : BinaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
   static TORCH_ANY V eval(V g, V x) {
-    const V cdf = constant<V>(0.5) * (V(1) + math::erf(x * constant<V>(kSqrtHalf)));
+    const V twice = V(1) + math::erf(x * constant<V>(kSqrtHalf));  // the distribution
     const V pdf = constant<V>(kInvSqrt2Pi) * math::exp(x * x * constant<V>(-0.5));
-    return g * (cdf + x * pdf);
+    return g * fma(constant<V>(0.5), twice, x * pdf);
   }
 };
 struct gelu_tanh : UnaryVec<kFloats> {
   static constexpr bool kHeavy = true;
   template <class V>
   static TORCH_ANY V eval(V x) {
-    const V inner = constant<V>(kSqrt2OverPi) * (x + constant<V>(kGeluCubic) * x * x * x);
+    const V inner = constant<V>(kSqrt2OverPi) * fma(constant<V>(kGeluCubic) * x * x, x, x);
     return constant<V>(0.5) * x * (V(1) + math::tanh(inner));
   }
 };
@@ -267,9 +267,9 @@ struct gelu_tanh_backward : BinaryVec<kFloats> {
   template <class V>
   static TORCH_ANY V eval(V g, V x) {
     const V b = constant<V>(kSqrt2OverPi), c = constant<V>(kGeluCubic), half = constant<V>(0.5);
-    const V t = math::tanh(b * (x + c * x * x * x));
-    const V slope = b * (V(1) + V(3) * c * x * x);
-    return g * half * (V(1) + t + x * (V(1) - t * t) * slope);
+    const V t = math::tanh(b * fma(c * x * x, x, x));
+    const V slope = b * fma(V(3) * c * x, x, V(1));
+    return g * half * fma(x * fma(-t, t, V(1)), slope, V(1) + t);
   }
 };
 

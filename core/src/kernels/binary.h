@@ -50,7 +50,7 @@ struct add_scaled : BinaryVec<kWords | kFloats | kComplexes> {  // scalars: alph
   using OnBool = or_scaled_bytes;
   template <class V>
   static TORCH_ANY V eval(V a, V b, const Scalar<V>* s) {
-    return V(a + b * V(s[0]));
+    return mul_add(b, V(s[0]), a);
   }
 };
 struct sub : BinaryVec<kWords | kFloats | kComplexes> {
@@ -355,7 +355,8 @@ struct logaddexp2 : BinaryVec<kFloats> {
   template <class V>
   static TORCH_ANY V eval(V a, V b) {
     const V larger = select((a > b) | isnan(a), a, b), gap = abs(a - b);
-    return select(a == b, a + V(1), larger + math::log1p(math::exp2(-gap)) * constant<V>(math::kLog2E));
+    const V more = math::log1p(math::exp2(-gap));
+    return select(a == b, a + V(1), fma(more, constant<V>(math::kLog2E), larger));
   }
 };
 struct heaviside : Binary<kBools | kInts | kFloats> {

@@ -83,4 +83,14 @@ inline constexpr bool kIsComplex = false;
 template <class T>
 inline constexpr bool kIsComplex<Complex<T>> = true;
 
+// a * b + c of whatever a formula computes in. Formulas write it where a compiler may fuse, so that one that fuses and
+// one that does not give the same bits.
+template <class V>
+TORCH_ANY V mul_add(V a, V b, V c) {
+  if constexpr (std::is_integral_v<V> || kIsComplex<V>)
+    return V(a * b + c);
+  else
+    return fma(a, b, c);
+}
+
 }  // namespace torch::TORCH_ISA

@@ -10,7 +10,7 @@ namespace torch::TORCH_ISA::formula {
 struct addcmul : TernaryVec<kWords | kFloats | kComplexes> {  // scalars: value
   template <class V>
   static TORCH_ANY V eval(V a, V b, V c, const Scalar<V>* s) {
-    return V(a + V(s[0]) * b * c);
+    return mul_add(V(V(s[0]) * b), c, a);
   }
 };
 struct addcdiv : TernaryVec<kFloats | kComplexes> {  // scalars: value
@@ -27,8 +27,8 @@ struct lerp : TernaryVec<kFloats | kComplexes> {
       return std::hypot(weight.re, weight.im) < 0.5 ? start + weight * (end - start)
                                                     : end - (end - start) * (V(1) - weight);
     else
-      return select(TORCH_ISA::abs(weight) < constant<V>(0.5), start + weight * (end - start),
-                    end - (end - start) * (V(1) - weight));
+      return select(TORCH_ISA::abs(weight) < constant<V>(0.5), fma(weight, end - start, start),
+                    fma(start - end, V(1) - weight, end));
   }
 };
 struct lerp_scalar : BinaryVec<kFloats | kComplexes> {  // scalars: weight

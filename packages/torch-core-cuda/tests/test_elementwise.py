@@ -35,6 +35,31 @@ def test_lengths_around_packets_and_blocks(n):
     same(x.to(torch.int8).cuda() + 1, x.to(torch.int8) + 1)
 
 
+FUSED = {
+    "log1p": lambda a, b: torch.log1p(a), "log2": lambda a, b: torch.log2(a), "log10": lambda a, b: torch.log10(a),
+    "asinh": lambda a, b: torch.asinh(a), "acosh": lambda a, b: torch.acosh(a), "atanh": lambda a, b: torch.atanh(a),
+    "logaddexp": torch.logaddexp, "logaddexp2": torch.logaddexp2, "hypot": torch.hypot, "xlogy": torch.xlogy,
+    "add": lambda a, b: torch.add(a, b, alpha=0.3), "sub": lambda a, b: torch.sub(a, b, alpha=0.3),
+    "rsub": lambda a, b: torch.rsub(a, b, alpha=0.3), "lerp": lambda a, b: torch.lerp(a, b, 0.3),
+    "lerp of tensors": lambda a, b: torch.lerp(a, b, a), "addcmul": lambda a, b: torch.addcmul(a, b, a, value=0.3),
+    "addcdiv": lambda a, b: torch.addcdiv(a, b, a, value=0.3), "gelu": lambda a, b: torch._C._nn.gelu(a, approximate="tanh"),
+    "silu": lambda a, b: torch._C._nn.silu(a), "mish": lambda a, b: torch._C._nn.mish(a), "softplus": lambda a, b: torch._C._nn.softplus(a),
+}  # fmt: skip
+
+
+@pytest.mark.skipif(
+    torch.backends.cpu.get_cpu_capability() not in ("AVX2", "AVX512"), reason="the CPU rounds products apart from sums"
+)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("name", FUSED)
+def test_products_and_sums_are_fused_alike_on_both_sides(name, dtype):
+    torch.manual_seed(0)
+    a = torch.randn(50_000, dtype=dtype) * torch.exp(torch.randn(50_000, dtype=dtype) * 4)
+    a[:20_000] = torch.rand(20_000, dtype=dtype) * 2 - 1
+    b = a[torch.randperm(len(a))]
+    same(FUSED[name](a.cuda(), b.cuda()), FUSED[name](a, b))
+
+
 def test_numbers_of_the_host_stand_for_tensors():
     x = torch.arange(6.0).reshape(2, 3)
     same(3 - x.cuda(), 3 - x)

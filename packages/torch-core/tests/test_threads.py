@@ -72,6 +72,13 @@ def test_several_python_threads_compute_at_once():
 
 
 @pytest.mark.skipif("generic" in doctor.report(), reason="kernels only through generic vectors: there are no levels")
+def test_the_level_has_the_name_that_programs_ask_for():
+    ask = "import torch; print(torch.backends.cpu.get_cpu_capability())"
+    assert started(ask, TORCH_CPU_LEVEL="v2")[0] == "DEFAULT"
+    assert started(ask, TORCH_CPU_LEVEL=None)[0] in ("AVX512", "AVX2", "DEFAULT")
+
+
+@pytest.mark.skipif("generic" in doctor.report(), reason="kernels only through generic vectors: there are no levels")
 def test_an_unknown_cpu_level_is_named():
     _, errors = started("import torch; torch.mm(torch.rand(4, 4), torch.rand(4, 4))", TORCH_CPU_LEVEL="v9")
     assert "TORCH_CPU_LEVEL=v9: expected v2, v3 or v4" in errors

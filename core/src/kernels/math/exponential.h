@@ -164,10 +164,11 @@ TORCH_VEC_INLINE Vec<double> log_tail(Vec<double> z) {  // error 2^-59.0 of the 
                     0.18183563949965456, 0.1531406087380224, 0.14795840629316342);
 }
 
-// x = 2^k (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = f - (square - rest), square = f^2 / 2.
+// x = 2^k (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = f - (square - s * tail), square = f^2 / 2.
+// Below, what may be fused is written as fma, so that a compiler that fuses and one that does not give the same bits.
 template <class T>
 struct LogParts {
-  Vec<T> k, f, square, rest;
+  Vec<T> k, f, square, s, tail;
 };
 template <class T>
 TORCH_VEC_INLINE LogParts<T> log_parts(Vec<T> x) {  // of positive finite x
@@ -183,7 +184,7 @@ TORCH_VEC_INLINE LogParts<T> log_parts(Vec<T> x) {  // of positive finite x
   const T magic = T(1.5) * T(I(1) << Ieee<T>::kFraction);
   const Vec<T> k = from_bits<T>(exponent + bits_of(Vec<T>(magic))) - Vec<T>(magic);
   const Vec<T> s = f / (Vec<T>(2) + f), z = s * s, square = Vec<T>(T(0.5)) * f * f;
-  return {k - select(tiny, Vec<T>(T(lift)), Vec<T>(0)), f, square, s * fma(z, log_tail(z), square)};
+  return {k - select(tiny, Vec<T>(T(lift)), Vec<T>(0)), f, square, s, fma(z, log_tail(z), square)};
 }
 // The values of a logarithm at 0, infinity, below 0 and at NaN.
 template <class T>
@@ -195,7 +196,7 @@ TORCH_VEC_INLINE Vec<T> log_edges(Vec<T> x, Vec<T> y) {
 template <class T>
 TORCH_VEC_INLINE Vec<T> log(Vec<T> x) {
   const LogParts<T> p = log_parts(x);
-  const Vec<T> low = p.square - fma(p.k, Vec<T>(kLn2Low<T>), p.rest);
+  const Vec<T> low = p.square - fma(p.k, Vec<T>(kLn2Low<T>), p.s * p.tail);
   return log_edges(x, fma(p.k, Vec<T>(kLn2High<T>), p.f - low));
 }
 template <class T>
@@ -204,7 +205,7 @@ TORCH_VEC_INLINE Vec<T> log1p(Vec<T> x) {
   const LogParts<T> p = log_parts(u);
   // What 1 + x lost in rounding, relative to u.
   const Vec<T> lost = select(u > Vec<T>(2), Vec<T>(1) - (u - x), x - (u - Vec<T>(1))) / u;
-  const Vec<T> low = p.square - (p.rest + fma(p.k, Vec<T>(kLn2Low<T>), lost));
+  const Vec<T> low = p.square - fma(p.s, p.tail, fma(p.k, Vec<T>(kLn2Low<T>), lost));
   return copysign(log_edges(u, fma(p.k, Vec<T>(kLn2High<T>), p.f - low)), x);
 }
 
@@ -216,10 +217,10 @@ TORCH_VEC_INLINE Vec<T> log_base(Vec<T> x, T scale_high, T scale_low, T k_high, 
   const LogParts<T> p = log_parts(x);
   const Vec<I> upper(I(sizeof(T) == 4 ? int64_t(-4096) : int64_t(-4294967296)));
   const Vec<T> high = from_bits<T>(bits_of(p.f - p.square) & upper);
-  const Vec<T> low = (p.f - high) - p.square + p.rest;
-  const Vec<T> whole = p.k * Vec<T>(k_high), main = high * Vec<T>(scale_high), sum = whole + main;
-  const Vec<T> correction = (low + high) * Vec<T>(scale_low) + low * Vec<T>(scale_high) + p.k * Vec<T>(k_low);
-  return log_edges(x, (correction + ((whole - sum) + main)) + sum);
+  const Vec<T> low = fma(p.s, p.tail, (p.f - high) - p.square);
+  const Vec<T> whole = p.k * Vec<T>(k_high), sum = fma(high, Vec<T>(scale_high), whole);
+  const Vec<T> correction = fma(p.k, Vec<T>(k_low), fma(low + high, Vec<T>(scale_low), low * Vec<T>(scale_high)));
+  return log_edges(x, (correction + fma(high, Vec<T>(scale_high), whole - sum)) + sum);
 }
 TORCH_VEC_INLINE Vec<float> log2(Vec<float> x) {  // log2(e) = 0x1.716p0 - 1.76052861e-4
   return log_base(x, 0x1.716p0f, -1.76052861e-4f, 1.0f, 0.0f);

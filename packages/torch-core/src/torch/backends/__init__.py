@@ -76,7 +76,12 @@ def _with_flags(module, *names):
     module.__dict__.update(set_flags=set_flags, flags=flags)
 
 
-cpu = _Flags("cpu", "The CPU.", get_cpu_capability=lambda: _cold.machine()["cpu_level"].upper())
+def _get_cpu_capability():
+    """What kernels are compiled for: "AVX512", "AVX2", or "DEFAULT" for less."""
+    return {"v4": "AVX512", "v3": "AVX2"}.get(_cold.machine()["cpu_level"], "DEFAULT")
+
+
+cpu = _Flags("cpu", "The CPU.", get_cpu_capability=_get_cpu_capability)
 
 
 def _has_plugin():
