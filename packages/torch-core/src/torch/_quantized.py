@@ -361,7 +361,7 @@ def fused_moving_avg_obs_fake_quant(
     >>> on, least, most, scale, zero = torch.ones(1), *(torch.full((1,), v) for v in (torch.inf, -torch.inf, 1.0, 0))
     >>> x = torch.tensor([-1.0, 0.3, 1.5])
     >>> torch.fused_moving_avg_obs_fake_quant(x, on, on, least, most, scale, zero, 0.01, 0, 255, 0), scale
-    (tensor([-1.0000,  0.2941,  1.5000]), tensor([0.0098]))
+    (tensor([-1.0000,  0.3039,  1.5000]), tensor([0.0098]))
     """
     if per_row_fake_quant:
         rows = self.detach().movedim(ch_axis, 0).flatten(1) if self.dim() > 1 else self.detach().reshape(-1, 1)
