@@ -81,6 +81,10 @@ def main() -> None:
     arguments = sys.argv[1:]
     split = arguments.index("--") if "--" in arguments else len(arguments)
     names, rest = arguments[:split], arguments[split:]
+    if {"-h", "--help"} & {*names}:
+        return print(__doc__)
+    if unknown := [name for name in names if name.startswith("-")]:
+        sys.exit(f"test: {unknown[0]} is no environment; arguments for pytest come after --")
     started = time.time()
     python = bootstrap.tools()
     if not names:

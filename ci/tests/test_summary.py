@@ -2,6 +2,8 @@ import importlib
 import subprocess
 import sys
 
+import pytest
+
 summary = importlib.import_module("test")  # ci/test.py
 
 PYTEST = '<testsuites><testsuite name="pytest" errors="1" failures="2" skipped="3" tests="10"/></testsuites>'
@@ -37,3 +39,16 @@ def test_of_a_run_that_is_cut_short_what_ended_counts(tmp_path, monkeypatch):
     (tmp_path / "core.xml").write_text(passed)
     (tmp_path / "nn.xml").write_text(PYTEST)
     assert summary.tox(sys.executable, "run-parallel") == {"core": True, "nn": False}
+
+
+def test_a_question_for_help_runs_nothing(monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["test.py", "--help"])
+    monkeypatch.setattr(summary, "tox", lambda *arguments: pytest.fail("it ran"))
+    summary.main()
+    assert "ci/test.py nn optim" in capsys.readouterr().out
+
+
+def test_an_option_in_place_of_an_environment_is_named(monkeypatch):
+    monkeypatch.setattr("sys.argv", ["test.py", "-k", "add"])
+    with pytest.raises(SystemExit, match="-k is no environment; arguments for pytest come after --"):
+        summary.main()
