@@ -42,8 +42,8 @@ FUSED = {
     "add": lambda a, b: torch.add(a, b, alpha=0.3), "sub": lambda a, b: torch.sub(a, b, alpha=0.3),
     "rsub": lambda a, b: torch.rsub(a, b, alpha=0.3), "lerp": lambda a, b: torch.lerp(a, b, 0.3),
     "lerp of tensors": lambda a, b: torch.lerp(a, b, a), "addcmul": lambda a, b: torch.addcmul(a, b, a, value=0.3),
-    "addcdiv": lambda a, b: torch.addcdiv(a, b, a, value=0.3), "gelu": lambda a, b: torch._C._nn.gelu(a, approximate="tanh"),
-    "silu": lambda a, b: torch._C._nn.silu(a), "mish": lambda a, b: torch._C._nn.mish(a), "softplus": lambda a, b: torch._C._nn.softplus(a),
+    "addcdiv": lambda a, b: torch.addcdiv(a, b, a, value=0.3), "gelu": lambda a, b: torch._C._operator("gelu")(a, approximate="tanh"),
+    "silu": lambda a, b: torch._C._operator("silu")(a), "mish": lambda a, b: torch._C._operator("mish")(a), "softplus": lambda a, b: torch._C._operator("softplus")(a),
 }  # fmt: skip
 
 
