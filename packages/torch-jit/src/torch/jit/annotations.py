@@ -1,12 +1,15 @@
 """Types of arguments in compiled programs, under the names that libraries import."""
 
+import ast
 import inspect
 import re
+import textwrap
 import typing
 from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: F401, UP035
 
 import torch
 from torch.jit import Final  # noqa: F401
+from torch.jit._script.source import parse
 
 
 def get_signature(fn, rcb=None, loc=None, is_method=False):
@@ -56,11 +59,10 @@ def _typed(annotation, names):
 def _comment(fn):
     """The comment about types in the source of a function, or None."""
     try:
-        text = inspect.getsource(fn)
-    except (OSError, TypeError):
+        tree = parse(textwrap.dedent(inspect.getsource(fn))).body[0]
+    except (OSError, TypeError, SyntaxError):
         return None
-    found = re.search(r"#\s*type:\s*\(.*", text)
-    return None if found is None else found.group()
+    return getattr(tree, "type_comment", None)
 
 
 def parse_type_line(type_line, rcb=None, loc=None):
@@ -69,12 +71,15 @@ def parse_type_line(type_line, rcb=None, loc=None):
     >>> torch.jit.annotations.parse_type_line("# type: (Tensor, List[int]) -> Tensor")
     ([Tensor, List[int]], Tensor)
     """
-    found = re.fullmatch(r"\s*#\s*type:\s*(\(.*\))\s*->\s*(.*?)\s*(#.*)?", type_line)
-    if found is None:
-        raise RuntimeError(f"Syntax error in type annotation: expected # type: (...) -> ..., got {type_line.strip()!r}")
-    names, inner = _Names(rcb), found[1][1:-1].strip()
-    taken = eval(f"({inner},)", {}, names) if inner else ()
-    return [_typed(each, names) for each in taken], _typed(found[2], names)
+    line = re.sub(r"^\s*#\s*type:", "", type_line).strip()
+    try:
+        tree = ast.parse(line, mode="func_type")
+    except SyntaxError:
+        raise RuntimeError(
+            f"Syntax error in type annotation: expected # type: (...) -> ..., got {type_line.strip()!r}"
+        ) from None
+    names = _Names(rcb)
+    return [_typed(ast.unparse(each), names) for each in tree.argtypes], _typed(ast.unparse(tree.returns), names)
 
 
 class _Broadcast:

@@ -42,11 +42,17 @@ def is_static_fn(cls, fn):
     return isinstance(inspect.getattr_static(cls, fn, default=None), staticmethod)
 
 
-def get_jit_def(fn, def_name, *args, **kwargs):
-    """Refused: sources become graphs at once, and there is no tree between them."""
+def _no_tree(name):
     raise NotImplementedError(
-        "torch.jit.frontend.get_jit_def: sources are read by Python's ast and become graphs at once; ast.parse gives the tree"
+        f"torch.jit.frontend.{name}: sources are read by Python's ast and become graphs at once; ast.parse gives the tree"
     )
 
 
-get_jit_class_def = get_jit_def
+def get_jit_def(fn, def_name, *args, **kwargs):
+    """Refused: sources become graphs at once, and there is no tree between them."""
+    _no_tree("get_jit_def")
+
+
+def get_jit_class_def(cls, self_name, *args, **kwargs):
+    """Refused, as :func:`get_jit_def` is."""
+    _no_tree("get_jit_class_def")

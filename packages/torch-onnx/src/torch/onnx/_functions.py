@@ -56,9 +56,16 @@ class _Function:
         return self.function.symbolic(g, *arguments)
 
 
+def _key(value: Any) -> Any:
+    """What tells constants apart: plain ones by value, all others by identity, as the operator keeps them."""
+    if isinstance(value, (list, tuple)):
+        return type(value), tuple(map(_key, value))
+    return (type(value), repr(value)) if type(value) in (int, float, bool, str, type(None)) else id(value)
+
+
 def _operator(function: Any, args: tuple, plain: Any) -> _Function:
     pattern = [_TENSOR if isinstance(each, torch.Tensor) else each for each in args]
-    key = function, tuple("tensor" if each is _TENSOR else f"{type(each).__name__} {each!r}" for each in pattern)
+    key = function, tuple(map(_key, pattern))
     if key not in _known:
         _known[key] = _Function(function, pattern, plain)
     return _known[key]

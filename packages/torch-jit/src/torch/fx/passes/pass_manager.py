@@ -6,7 +6,7 @@ import functools
 import inspect
 import logging
 
-from .infra.pass_manager import this_before_that_pass_constraint
+from .infra.pass_manager import check_order, this_before_that_pass_constraint
 
 __all__ = [
     "PassManager", "inplace_wrapper", "log_hook", "loop_pass", "this_before_that_pass_constraint",
@@ -67,10 +67,9 @@ def loop_pass(base_pass, n_iter=None, predicate=None):
 
 def these_before_those_pass_constraint(these, those):
     """A constraint that is false of two passes where one of ``those`` stands before one of ``these``."""
-    _of = lambda each: inspect.unwrap(each)
 
     def holds(first, second):
-        return not (_of(first) is those and _of(second) is these)
+        return not (inspect.unwrap(first) is those and inspect.unwrap(second) is these)
 
     return holds
 
@@ -113,13 +112,7 @@ class PassManager:
 
     def validate(self):
         """Raise RuntimeError where the order breaks a constraint."""
-        for constraint in self.constraints:
-            for j, second in enumerate(self.passes):
-                for first in self.passes[:j]:
-                    if not constraint(first, second):
-                        raise RuntimeError(
-                            f"pass {first.__name__!r} must not stand before {second.__name__!r}: pass schedule constraint violated"
-                        )
+        check_order(self.passes, self.constraints)
         self._validated = True
 
     def __call__(self, source):

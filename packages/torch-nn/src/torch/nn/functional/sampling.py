@@ -126,9 +126,10 @@ def grid_sample(
     if mode == "nearest":
         places = [read.fold_back(i, p).round() for i, p in enumerate(places)]
         output = read(places)
-        # the grid's gradient is zero, and not missing
-        nothing = torch.where(torch.tensor(False, device=grid.device), places[0], 0.0)
-        return output + nothing.unsqueeze(1) if grid.requires_grad else output
+        if not grid.requires_grad:
+            return output
+        # its gradient is zero, and not missing
+        return output + torch.where(torch.tensor(False, device=grid.device), places[0], 0.0).unsqueeze(1)
     if mode == "bicubic":
         return _bicubic(read, places)
     places = [read.fold_back(i, p) for i, p in enumerate(places)]

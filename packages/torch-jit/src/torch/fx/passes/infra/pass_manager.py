@@ -36,6 +36,17 @@ def _of(function):
     return getattr(function, "_pass", function)
 
 
+def check_order(passes, constraints):
+    """RuntimeError where one of two passes must not stand before the other."""
+    for constraint in constraints:
+        for j, second in enumerate(passes):
+            for first in passes[:j]:
+                if not constraint(first, second):
+                    raise RuntimeError(
+                        f"pass {first.__name__!r} must not stand before {second.__name__!r}: pass schedule constraint violated"
+                    )
+
+
 class PassManager:
     """Runs passes one after the other, ``steps`` times or until none changes anything.
 
@@ -64,11 +75,7 @@ class PassManager:
 
     def validate_constraints(self):
         """Raise RuntimeError where the order breaks a constraint."""
-        for constraint in self.constraints:
-            for j, second in enumerate(self.passes):
-                for first in self.passes[:j]:
-                    if not constraint(first, second):
-                        raise RuntimeError(f"pass {first.__name__!r} must not stand before {second.__name__!r}")
+        check_order(self.passes, self.constraints)
         self._validated = True
 
     def add_checks(self, check):
