@@ -107,8 +107,7 @@ class WinogradGradient {
   }
   // What the next run will read: the processor does not follow as many planes as a panel has.
   void ahead(const float* next, int64_t outputs, int64_t columns) const {
-    for (int64_t o = 0; o < kLanes && o < outputs; o++, next += shape_.out_plane())
-      for (int64_t x = 0; x < columns; x += 64 / int64_t(sizeof(float))) __builtin_prefetch(next + x);
+    for (int64_t o = 0; o < kLanes && o < outputs; o++, next += shape_.out_plane()) prefetch_to_read(next, columns);
   }
   // A row of up to kLanes output channels, which are a plane apart: turned[column][kLanes].
   void turn(float* turned, const float* from, int64_t outputs, int64_t columns) const {

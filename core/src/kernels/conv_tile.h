@@ -65,11 +65,18 @@ struct WindowRows {
   TORCH_INLINE ptrdiff_t step() const { return stride; }
 };
 
+template <class T>
+inline constexpr int kLine = 64 / int(sizeof(T));  // elements of a line of the caches
+
+// The lines of a run of elements, which are read soon.
+template <class T>
+TORCH_INLINE void prefetch_to_read(const T* from, int64_t elements) {
+  for (int64_t i = 0; i < elements; i += kLine<T>) __builtin_prefetch(from + i);
+}
 // The lines of a row of sums: they come while the sums are made, and storing them waits for nothing.
 template <class T>
 TORCH_INLINE void prefetch_to_write(const T* c) {
-  constexpr int kLine = 64 / int(sizeof(T));
-  for (int i = 0; i < kPanel<T>; i += kLine) __builtin_prefetch(c + i, 1);
+  for (int i = 0; i < kPanel<T>; i += kLine<T>) __builtin_prefetch(c + i, 1);
   __builtin_prefetch(c + kPanel<T> - 1, 1);
 }
 

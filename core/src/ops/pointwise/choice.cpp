@@ -123,6 +123,7 @@ Tensor masked_fill_kernel(const Tensor& self, const Tensor& mask, const Tensor& 
 }
 // Elements that share one place in memory are filled where the mask of any of them says so.
 bool fill_shared(const Tensor& self, const Tensor& mask, const Tensor& value) {
+  if (TORCH_LIKELY(self.is_contiguous())) return false;
   Tensor once = self;
   std::vector<int64_t> shared;
   for (int64_t d = 0; d < self.dim(); ++d)
