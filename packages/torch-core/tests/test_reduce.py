@@ -309,6 +309,13 @@ def test_no_differences_are_the_tensor_itself_without_what_goes_beside_it():
     assert torch.diff(x, prepend=x[:1]).tolist() == [0, -2, 1]
 
 
+def test_differences_of_bool_and_numbers_are_numbers():
+    x = torch.tensor([True, False, True])
+    assert torch.diff(x, prepend=torch.tensor([1.5])).tolist() == [-0.5, -1.0, 1.0]
+    assert torch.diff(x, append=torch.tensor([3]), n=2).tolist() == [2, 1]
+    assert torch.diff(x).tolist() == [True, True]
+
+
 def test_any_and_all_over_no_dims_are_the_truth_of_each_element():
     x = torch.tensor([[0.0, 2.0], [math.nan, 0.0]])
     for f in (torch.any, torch.all):

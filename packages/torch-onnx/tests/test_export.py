@@ -320,6 +320,29 @@ def test_functions_are_written_by_their_symbolic_methods():
     torch.testing.assert_close(torch.onnx.load(program.model_proto)(x), x * 6 + 1)
 
 
+class Shifted(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, by):
+        return x + float(by.sum())
+
+    @staticmethod
+    def symbolic(g, x, by):
+        return g.op("Add", x, g.op("Constant", value_t=torch.tensor(float(by.sum()))))
+
+
+def test_constants_of_functions_that_look_alike_stay_apart():
+    a, b = numpy.zeros(5000, numpy.float32), numpy.zeros(5000, numpy.float32)
+    b[2500] = 7  # which is not among the numbers that an array shows
+    assert repr(a) == repr(b)
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return Shifted.apply(Shifted.apply(x, a), b)
+
+    proto = torch.onnx.export(Net(), (torch.ones(2),), dynamo=False).model_proto
+    assert torch.onnx.load(proto)(torch.ones(2)).tolist() == [8, 8]
+
+
 class Own(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, k):
