@@ -199,3 +199,17 @@ def test_scales_of_dynamic_quantization_are_doubles_of_the_same_rule():
         assert (q.q_scale(), q.q_zero_point()) == (scale, zero)
     q = torch.quantize_per_tensor_dynamic(torch.tensor([-2.0, 2.0]), torch.qint8, True)
     assert (q.q_scale(), q.q_zero_point()) == (4 / 127, 0)
+
+
+@pytest.mark.parametrize("name", ["q_per_channel_axis", "q_per_channel_zero_points", "q_scale", "q_zero_point", "relu"])
+def test_what_the_other_kind_of_quantized_tensor_has_is_refused_by_name(name):
+    if name.startswith("q_per_channel"):
+        q, why = torch.quantize_per_tensor(torch.ones(2), 0.5, 3, torch.qint8), "a scale for each channel, got a tensor"
+    else:
+        scales = torch.tensor([0.5, 1.0])
+        q, why = (
+            torch.quantize_per_channel(torch.ones(1, 2), scales, torch.tensor([0, 1]), 1, torch.qint8),
+            "as a whole, got",
+        )
+    with pytest.raises(RuntimeError, match=f"^{name}: expected .*{why}"):
+        getattr(torch, name)(q)

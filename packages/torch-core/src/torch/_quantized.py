@@ -58,7 +58,7 @@ class QuantizedTensor(_C.Tensor):
         name = func.__name__
         own = next(filter(_is_quantized, tree_iter((args, kwargs or {}))))
         if name in ("relu", "relu_"):
-            return own._ordered(lambda x: x.clamp(min=own.q_zero_point()))
+            return own._ordered(name, lambda x: x.clamp(min=own.q_zero_point()))
         if name in MOVES:
             if own._axis is not None and name not in ("clone", "detach", "contiguous"):
                 raise NotImplementedError(
@@ -103,18 +103,18 @@ class QuantizedTensor(_C.Tensor):
         shape[self._axis] = -1
         return (integers.to(_C.float32) - self._zero.reshape(shape)) * self._scale.to(_C.float32).reshape(shape)
 
-    def _whole(self):
+    def _whole(self, name):
         if self._axis is not None:
-            raise RuntimeError("q_scale: expected a tensor quantized as a whole, got one with a scale for each channel")
+            raise RuntimeError(f"{name}: expected a tensor quantized as a whole, got one with a scale for each channel")
 
     def q_scale(self):
         """The number that a step of one stands for."""
-        self._whole()
+        self._whole("q_scale")
         return self._scale
 
     def q_zero_point(self):
         """The integer that stands for zero."""
-        self._whole()
+        self._whole("q_zero_point")
         return self._zero
 
     def qscheme(self):
@@ -123,25 +123,23 @@ class QuantizedTensor(_C.Tensor):
             return per_tensor_affine
         return per_channel_affine_float_qparams if self._zero.dtype.is_floating_point else per_channel_affine
 
-    def _channels(self):
+    def _channels(self, name):
         if self._axis is None:
-            raise RuntimeError(
-                "q_per_channel_scales: expected a scale for each channel, got a tensor quantized as a whole"
-            )
+            raise RuntimeError(f"{name}: expected a scale for each channel, got a tensor quantized as a whole")
 
     def q_per_channel_scales(self):
         """The scale of each channel."""
-        self._channels()
+        self._channels("q_per_channel_scales")
         return self._scale
 
     def q_per_channel_zero_points(self):
         """The zero point of each channel."""
-        self._channels()
+        self._channels("q_per_channel_zero_points")
         return self._zero
 
     def q_per_channel_axis(self):
         """The dim of the channels."""
-        self._channels()
+        self._channels("q_per_channel_axis")
         return self._axis
 
     def is_signed(self):
@@ -164,8 +162,8 @@ class QuantizedTensor(_C.Tensor):
         """``dequantize``."""
         return self.dequantize()
 
-    def _ordered(self, function):
-        self._whole()
+    def _ordered(self, name, function):
+        self._whole(name)
         return _wrapped(function(_plain(self)), self)
 
     def __copy__(self):
