@@ -1,35 +1,20 @@
 // Rows as Python callables: torch.add and Tensor.add are one object of type `torch._C.Operator`, holding all rows of
 // that name. Its signature and documentation are those of the rows.
+#include "operators.h"
+
 #include <Python.h>
-#include <structmember.h>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstring>
 #include <deque>
 #include <map>
 #include <string>
-
-#include "parser.h"
+#include <vector>
 
 namespace torch::python {
 
-namespace {
-
-// Rows whose function can be called without boxing.
-enum class Shape : uint8_t { Other, Unary, Binary };
-
-struct PyOperator {
-  PyObject_HEAD vectorcallfunc vectorcall;
-  Signature* rows;  // `count` of them; overloads in the order of the .def
-  int count;
-  Shape shape;  // of rows[0], when it is the only one
-  bool in_place;
-  const char* name;
-  PyObject* dict;
-};
-PyTypeObject* operator_type;
 std::map<std::string, PyOperator*, std::less<>> operators;
+
+namespace {
 
 Shape shape_of(const Row& row) {
   const Schema& s = row.schema;
@@ -251,256 +236,6 @@ PyObject* dispatch(PyOperator* op, PyObject* self, PyObject* const* args, Py_ssi
 PyObject* operator_vectorcall(PyObject* self, PyObject* const* args, size_t nargsf, PyObject* kwnames) {
   return dispatch(reinterpret_cast<PyOperator*>(self), nullptr, args, PyVectorcall_NARGS(nargsf), kwnames);
 }
-PyObject* operator_get(PyObject* self, PyObject* object, PyObject*) {
-  return object && is_tensor(object) ? PyMethod_New(self, object) : Py_NewRef(self);
-}
-PyObject* operator_repr(PyObject* self) {
-  return PyUnicode_FromFormat("<operator torch.%s>", reinterpret_cast<PyOperator*>(self)->name);
-}
-PyObject* operator_name(PyObject* self, void*) {
-  return PyUnicode_FromString(reinterpret_cast<PyOperator*>(self)->name);
-}
-PyObject* operator_qualname(PyObject* self, void* closure) { return operator_name(self, closure); }
-PyObject* operator_module(PyObject* self, void*) {
-  const char* module = reinterpret_cast<PyOperator*>(self)->rows[0].row->attr.python;
-  return PyUnicode_FromString(module ? (std::string("torch.") + module).c_str() : "torch");
-}
-
-// "(input, other, *, alpha=1, out=None)": defaults as Python would write them.
-std::string text_signature(const Signature& s) {
-  const Schema& schema = s.row->schema;
-  std::string text = "(";
-  bool star = false;
-  for (int i = 0; i < schema.count; ++i) {
-    if (i) text += ", ";
-    if (schema.params[i].keyword_only && !star) {
-      text += "*, ";
-      star = true;
-    }
-    text += PyUnicode_AsUTF8(s.names[i]);
-    if (!schema.params[i].has_default) continue;
-    std::string_view v = schema.view(schema.params[i].fallback);
-    if (v == "inf")
-      text += "=float('inf')";
-    else
-      text += "=" + std::string(v == "preserve_format" || v == "contiguous_format" ? "None" : v);
-  }
-  auto more = [&](const char* name) {
-    if (!star) text += schema.count ? ", *" : "*";
-    star = true;
-    text += std::string(", ") + name;
-  };
-  if (s.takes_out) more("out=None");
-  if (s.makes_tensor) {
-    more("layout=None");
-    more("requires_grad=False");
-    more("pin_memory=False");
-  }
-  return text + ")";
-}
-// The signatures and the words of the rows; `torch._help` adds what else there is to say.
-PyObject* operator_text(PyObject* self, void*) {
-  auto* op = reinterpret_cast<PyOperator*>(self);
-  std::string doc;
-  for (int i = 0; i < op->count; ++i) doc += (i ? "\n" : "") + std::string(op->name) + text_signature(op->rows[i]);
-  for (int i = 0; i < op->count; ++i)
-    if (op->rows[i].row->doc[0] && (i == 0 || std::strcmp(op->rows[i].row->doc, op->rows[i - 1].row->doc) != 0))
-      doc += "\n\n" + std::string(op->rows[i].row->doc);
-  return PyUnicode_FromString(doc.c_str());
-}
-PyObject* operator_doc(PyObject* self, void*) {
-  Object module(PyImport_ImportModule("torch._help"));
-  return module ? PyObject_CallMethod(module.get(), "operator", "O", self) : nullptr;
-}
-PyObject* operator_text_signature(PyObject* self, void*) {
-  auto* op = reinterpret_cast<PyOperator*>(self);
-  if (op->count != 1) Py_RETURN_NONE;  // several: the documentation lists them
-  return PyUnicode_FromString(text_signature(op->rows[0]).c_str());
-}
-PyObject* operator_schemas(PyObject* self, void*) {
-  auto* op = reinterpret_cast<PyOperator*>(self);
-  PyObject* t = PyTuple_New(op->count);
-  for (int i = 0; t && i < op->count; ++i) PyTuple_SET_ITEM(t, i, PyUnicode_FromString(op->rows[i].row->schema.text));
-  return t;
-}
-PyObject* operator_reduce(PyObject* self, PyObject*) {
-  Object m(PyImport_ImportModule("torch._C"));
-  if (!m) return nullptr;
-  Object get(PyObject_GetAttrString(m.get(), "_operator"));
-  return get ? Py_BuildValue("(O(s))", get.get(), reinterpret_cast<PyOperator*>(self)->name) : nullptr;
-}
-PyGetSetDef operator_getset[] = {{"__name__", operator_name, nullptr, nullptr, nullptr},
-                                 {"__qualname__", operator_qualname, nullptr, nullptr, nullptr},
-                                 {"__module__", operator_module, nullptr, nullptr, nullptr},
-                                 {"__doc__", operator_doc, nullptr, nullptr, nullptr},
-                                 {"_text", operator_text, nullptr, "The rows' signatures and words.", nullptr},
-                                 {"__text_signature__", operator_text_signature, nullptr, nullptr, nullptr},
-                                 {"schemas", operator_schemas, nullptr, "The rows' schemas.", nullptr},
-                                 {}};
-PyMethodDef operator_methods[] = {{"__reduce__", operator_reduce, METH_NOARGS, nullptr}, {}};
-PyMemberDef operator_members[] = {
-    {"__vectorcalloffset__", T_PYSSIZET, offsetof(PyOperator, vectorcall), READONLY, nullptr},
-    {"__dictoffset__", T_PYSSIZET, offsetof(PyOperator, dict), READONLY, nullptr},
-    {}};
-
-bool add_operator_type() {
-  PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
-                         {Py_tp_descr_get, reinterpret_cast<void*>(operator_get)},
-                         {Py_tp_repr, reinterpret_cast<void*>(operator_repr)},
-                         {Py_tp_getset, operator_getset},
-                         {Py_tp_members, operator_members},
-                         {Py_tp_methods, operator_methods},
-                         {}};
-  PyType_Spec spec = {"torch._C.Operator", sizeof(PyOperator), 0,
-                      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_METHOD_DESCRIPTOR |
-                          Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                      slots};
-  return (operator_type = reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec))) != nullptr;
-}
-
-// Each result on a line of its own, so that rows of tensors stay below each other.
-PyObject* named_result_repr(PyObject* self) {
-  Object fields(PyObject_GetAttrString(reinterpret_cast<PyObject*>(Py_TYPE(self)), "__match_args__"));
-  Object lines(fields ? PyList_New(0) : nullptr);
-  if (!lines) return nullptr;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(self); ++i) {
-    Object line(PyUnicode_FromFormat("%U=%R", PyTuple_GET_ITEM(fields.get(), i), PyTuple_GET_ITEM(self, i)));
-    if (!line || PyList_Append(lines.get(), line.get()) < 0) return nullptr;
-  }
-  Object between(PyUnicode_FromString(",\n"));
-  Object text(between ? PyUnicode_Join(between.get(), lines.get()) : nullptr);
-  return text ? PyUnicode_FromFormat("%s(\n%U)", Py_TYPE(self)->tp_name, text.get()) : nullptr;
-}
-
-// A result's class is named by its function: torch.linalg.eigh returns a linalg_eigh.
-std::string result_name(const Row& row) {
-  const std::string module = row.attr.python ? row.attr.python : "", name(row.schema.op_name());
-  return module == "linalg" ? module + "_" + name : name;
-}
-
-// Whether a call gives a named sequence. Moments, norms and pools name their results in the schema only: in PyTorch
-// they are plain tuples.
-bool is_named(const Row& row) {
-  constexpr std::string_view kPlain[] = {"std_mean",
-                                         "var_mean",
-                                         "max_pool1d_with_indices",
-                                         "max_pool2d_with_indices",
-                                         "max_pool3d_with_indices",
-                                         "adaptive_max_pool1d",
-                                         "adaptive_max_pool2d",
-                                         "adaptive_max_pool3d",
-                                         "native_layer_norm",
-                                         "native_batch_norm",
-                                         "native_group_norm"};
-  const Schema& s = row.schema;
-  return s.result_count > 1 && s.results[0].name.len > 0 &&
-         std::find(std::begin(kPlain), std::end(kPlain), s.op_name()) == std::end(kPlain);
-}
-
-PyTypeObject* named_result(const Row& row) {
-  static std::map<const Row*, PyTypeObject*> types;
-  auto& type = types[&row];
-  if (type) return type;
-  const Schema& s = row.schema;
-  static std::deque<std::string> names;  // structseq keeps the pointers
-  static PyStructSequence_Field fields[kMaxResults + 1];
-  for (int i = 0; i < s.result_count; ++i) {
-    names.emplace_back(s.view(s.results[i].name));
-    fields[i] = {names.back().c_str(), nullptr};
-  }
-  fields[s.result_count] = {nullptr, nullptr};
-  names.emplace_back("torch.return_types." + result_name(row));
-  PyStructSequence_Desc desc = {names.back().c_str(), nullptr, fields, s.result_count};
-  if ((type = PyStructSequence_NewType(&desc))) type->tp_repr = named_result_repr;
-  return type;
-}
-
-// What generated tests, stubs and docs read: one dict a row.
-PyObject* describe(const Row& row) {
-  const Attr& a = row.attr;
-  return Py_BuildValue("{s:s,s:s,s:i,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:O,s:i,s:i,s:d,s:d,s:z,s:z}", "schema",
-                       row.schema.text, "doc", row.doc, "results", int(row.schema.result_count), "function",
-                       a.is_function ? Py_True : Py_False, "method", a.is_method ? Py_True : Py_False, "composite",
-                       a.is_composite ? Py_True : Py_False, "view", a.is_view ? Py_True : Py_False, "random",
-                       a.is_random ? Py_True : Py_False, "pointwise", a.is_pointwise ? Py_True : Py_False, "hidden",
-                       a.is_hidden ? Py_True : Py_False, "floats", a.promotes_to_float ? Py_True : Py_False, "sparse",
-                       row.functions[int(DispatchKey::Sparse)] ? Py_True : Py_False, "dtypes", int(a.dtypes), "memory",
-                       int(a.memory), "low", a.low, "high", a.high, "module", a.python, "skip", a.skip);
-}
-PyObject* rows_function(PyObject*, PyObject*) {
-  PyObject* list = PyList_New(0);
-  for (const Row* row : all_rows()) {
-    Object d(describe(*row));
-    if (!d || PyList_Append(list, d.get()) < 0) {
-      Py_XDECREF(list);
-      return nullptr;
-    }
-  }
-  return list;
-}
-PyObject* operator_function(PyObject*, PyObject* name) {
-  const char* text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  auto it = text ? operators.find(std::string_view(text)) : operators.end();
-  if (it != operators.end()) return Py_NewRef(reinterpret_cast<PyObject*>(it->second));
-  if (!PyErr_Occurred()) PyErr_Format(PyExc_AttributeError, "there is no operator %R", name);
-  return nullptr;
-}
-PyObject* return_type_function(PyObject*, PyObject* name) {
-  const char* text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : nullptr;
-  if (PyErr_Occurred()) return nullptr;
-  if (text)
-    for (const Row* row : all_rows())
-      if (is_named(*row) && result_name(*row) == text)
-        return Py_XNewRef(reinterpret_cast<PyObject*>(named_result(*row)));
-  PyErr_SetObject(PyExc_KeyError, name);
-  return nullptr;
-}
-bool is_function(const PyOperator* op) {
-  for (int i = 0; i < op->count; ++i)
-    if (op->rows[i].row->attr.is_function) return true;
-  return false;
-}
-bool is_method(const PyOperator* op) {
-  for (int i = 0; i < op->count; ++i)
-    if (op->rows[i].row->attr.is_method) return true;
-  return false;
-}
-// Calls f(module, name, operator) for each alias of an operator that is there, and for that of its in-place form.
-template <class F>
-bool for_each_alias(F f) {
-  for (const Alias& alias : all_aliases())
-    for (const char* suffix : {"", "_"}) {
-      auto it = operators.find(alias.op + std::string(suffix));
-      if (it == operators.end() || (suffix[0] && alias.module[0])) continue;
-      if (!f(alias.module, alias.name + std::string(suffix), it->second)) return false;
-    }
-  return true;
-}
-// {module: {name: operator}} of what is public, and "" for functions of torch itself.
-PyObject* functions_function(PyObject*, PyObject*) {
-  Object all(PyDict_New());
-  auto put = [&](const char* module, const std::string& name, PyOperator* op) {
-    if (!is_function(op) && !module[0]) return true;  // a hidden one may have a name in a module
-    Object key(PyUnicode_FromString(module));
-    PyObject* names = key ? PyDict_GetItemWithError(all.get(), key.get()) : nullptr;
-    if (!names) {
-      Object fresh(PyDict_New());
-      if (PyErr_Occurred() || PyDict_SetItem(all.get(), key.get(), fresh.get()) < 0) return false;
-      names = PyDict_GetItemWithError(all.get(), key.get());
-    }
-    return PyDict_SetItemString(names, name.c_str(), reinterpret_cast<PyObject*>(op)) == 0;
-  };
-  for (auto& [name, op] : operators) {
-    const Attr& a = op->rows[0].row->attr;
-    if (is_function(op) && !put(a.python ? a.python : "", name, op)) return nullptr;
-  }
-  return for_each_alias(put) ? all.release() : nullptr;
-}
-PyMethodDef functions[] = {{"_rows", rows_function, METH_NOARGS, "Every operator row as a dict."},
-                           {"_operator", operator_function, METH_O, "The operator of that name, hidden ones included."},
-                           {"_return_type", return_type_function, METH_O, "The class of an operator's named results."},
-                           {"_functions", functions_function, METH_NOARGS, "Public operators by module and name."},
-                           {}};
 
 std::map<const Row*, PyOperator*> of_programs;  // rows made at run time, several of which may have one name
 
@@ -541,60 +276,6 @@ PyObject* call_row(const Row* row, PyObject* self, PyObject* const* args, Py_ssi
   return nullptr;
 }
 
-PyObject* wrap_result(const Row& row, Result& r) {
-  const Schema& s = row.schema;
-  if (s.result_count == 0) Py_RETURN_NONE;
-  if (s.result_count == 1) {
-    switch (s.results[0].kind) {
-      case Kind::Tensor:
-        return wrap(std::move(r.tensors[0]));
-      case Kind::TensorList: {
-        PyObject* t = PyTuple_New(Py_ssize_t(r.list.size()));
-        for (size_t i = 0; t && i < r.list.size(); ++i) PyTuple_SET_ITEM(t, Py_ssize_t(i), wrap(std::move(r.list[i])));
-        return t;
-      }
-      case Kind::IntList:
-        return wrap_size(r.ints);
-      case Kind::Bool:
-        return PyBool_FromLong(r.value.i != 0);
-      case Kind::Int:
-        return PyLong_FromLongLong(r.value.i);
-      case Kind::Float:
-        return PyFloat_FromDouble(r.value.d);
-      case Kind::DType:
-        return wrap_dtype(DType(r.value.i));
-      case Kind::Scalar: {
-        switch (r.value.scalar_kind) {
-          case Scalar::Kind::Bool:
-            return PyBool_FromLong(r.value.i != 0);
-          case Scalar::Kind::Int:
-            return PyLong_FromLongLong(r.value.i);
-          case Scalar::Kind::UInt:
-            return PyLong_FromUnsignedLongLong(uint64_t(r.value.i));
-          case Scalar::Kind::Float:
-            return PyFloat_FromDouble(r.value.d);
-          case Scalar::Kind::Complex:
-            return PyComplex_FromDoubles(r.value.d, r.value.imag);
-        }
-      } break;
-      default:
-        break;
-    }
-    PyErr_SetString(PyExc_SystemError, "a result of this kind has no Python form");
-    return nullptr;
-  }
-  const bool named = is_named(row);
-  PyObject* t = named ? PyStructSequence_New(named_result(row)) : PyTuple_New(s.result_count);
-  for (int i = 0; t && i < s.result_count; ++i) {
-    PyObject* o = wrap(std::move(r.tensors[i]));
-    if (named)
-      PyStructSequence_SET_ITEM(t, i, o);
-    else
-      PyTuple_SET_ITEM(t, i, o);
-  }
-  return t;
-}
-
 PyObject* add_operator_of(const Row* row) {
   PyOperator* op = make_operator({row});
   if (!op) return nullptr;
@@ -606,7 +287,7 @@ PyObject* add_operator_of(const Row* row) {
 }
 
 bool add_operators(PyObject* module) {
-  if (!add_operator_type() || PyModule_AddFunctions(module, functions) < 0) return false;
+  if (!add_operator_type() || !add_operator_tables(module) || !add_result_types(module)) return false;
   std::map<std::string_view, std::vector<const Row*>> sets;
   for (const Row* row : all_rows()) sets[row->schema.op_name()].push_back(row);
   PyObject* tensor_type = reinterpret_cast<PyObject*>(api->tensor_type);

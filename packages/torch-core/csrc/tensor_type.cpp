@@ -1,5 +1,5 @@
 // torch.Tensor: the hand-written Python type. Arithmetic and conversions to numbers: number_slots.cpp; methods that are
-// rows are added by operators.cpp; what is rare is written in Python (torch/_tensor.py).
+// rows are added by operators.cpp; what is rare is written in Python (torch/_tensor).
 #include <Python.h>
 #include <structmember.h>
 
