@@ -289,6 +289,10 @@ def test_what_can_be_overridden_has_names():
     assert overrides.is_tensor_method_or_property(torch.Tensor.mul_) and not overrides.is_tensor_method_or_property(
         torch.linspace
     )
+    rare = [torch.Tensor.cpu, torch.Tensor.type, torch.Tensor.float, torch.Tensor.__iter__, torch.Tensor.lu]
+    assert [f"{overrides.resolve_name(f)} {f.__name__} {f.__module__}" for f in rare] == [
+        f"torch.Tensor.{name} {name} torch._tensor" for name in ("cpu", "type", "float", "__iter__", "lu")
+    ]
     stand_in = overrides.get_testing_overrides()[torch.add]
     assert stand_in(1, 2) == -1 and not overrides.get_ignored_functions() & set(overrides.get_testing_overrides())
 

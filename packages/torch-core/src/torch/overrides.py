@@ -454,6 +454,9 @@ def resolve_name(f: Any) -> str | None:
         known = _names().get(f)
     except TypeError:  # not hashable
         return None
+    owner, _, name = str(getattr(f, "__qualname__", "")).rpartition(".")
+    if not known and owner == "Tensor" and getattr(_C.Tensor, name, None) is f:  # rare methods, and those of protocols
+        return f"torch.Tensor.{name}"
     if known or not str(getattr(f, "__module__", None)).startswith("torch"):
         return known
     parent = f.__module__
