@@ -145,11 +145,12 @@ LAZY = {
     **dict.fromkeys(
         (
             "_assert", "_assert_async", "_check", "_check_index", "_check_is_size", "_check_not_implemented", "_check_tensor_all",
-            "_check_tensor_all_with", "get_device_module", "_check_type", "_check_value", "_check_with", "_constrain_as_size", "_shape_as_tensor", "SymBool", "SymFloat", "SymInt",
+            "_check_tensor_all_with", "get_device_module", "_check_type", "_check_value", "_check_with", "_constrain_as_size", "_shape_as_tensor",
             "sym_constrain_range", "sym_constrain_range_for_size", "sym_float", "sym_int", "sym_ite", "sym_max", "sym_min", "sym_not", "sym_sqrt", "sym_sum",
         ),
         "_operators.checks",
     ),
+    **dict.fromkeys(("SymBool", "SymFloat", "SymInt"), "_symbols"),
     "fork_rng": "random",
     **dict.fromkeys(("tensordot", "einsum", "chain_matmul"), "_operators.products"),
     **dict.fromkeys(

@@ -23,6 +23,8 @@ PARTS = {
     "fx": "torch-jit",
     "export": "torch-jit",
     "_logging": "torch-jit",
+    "_decomp": "torch-jit",
+    "_export": "torch-jit",
     "onnx": "torch-onnx",
     "tc": "torch-tc",
     "distributed": "torch-distributed",

@@ -2,6 +2,7 @@
 
 from .._ops import HIGHER_ORDER
 from .._registered import Namespace
+from . import wrap as _wrap  # noqa: F401  (it has a name of torch.ops.higher_order)
 from .associative_scan import associative_scan
 from .cond import cond
 from .map import map

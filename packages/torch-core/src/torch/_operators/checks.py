@@ -124,28 +124,6 @@ def _shape_as_tensor(self):
     return torch.tensor(self.shape, dtype=torch.int64)
 
 
-# --- numbers with names ---
-
-
-class _Symbol:
-    def __init__(self, *args: Any) -> None:
-        raise NotImplementedError(
-            f"torch.{type(self).__name__}: torch.export and torch.compile make such numbers; a program gives int, float or bool"
-        )
-
-
-class SymInt(_Symbol):
-    """The class of integers that a compiler follows by name: here no number is one."""
-
-
-class SymFloat(_Symbol):
-    """The class of floats that a compiler follows by name: here no number is one."""
-
-
-class SymBool(_Symbol):
-    """The class of bools that a compiler follows by name: here none is one."""
-
-
 def get_device_module(device: torch.device | str | int | None = None) -> Any:
     """The module of a device's functions: ``torch.cuda`` for ``"cuda"``, ``torch.cpu`` for none."""
     kind = "cpu" if device is None else torch.device(device).type

@@ -16,6 +16,7 @@ from __future__ import annotations
 __all__ = ["FakeTensor", "FakeTensorConverter", "FakeTensorMode", "UnsupportedFakeTensorException", "is_fake", "unset_fake_temporarily"]  # fmt: skip
 
 import contextlib
+import math
 
 import torch
 
@@ -65,7 +66,10 @@ class FakeTensor(torch.Tensor):
     constant: Any
 
     @staticmethod
-    def __new__(cls, fake_mode: FakeTensorMode, elem: Any, device: Any, constant: Any = None) -> FakeTensor:
+    def __new__(
+        cls, fake_mode: FakeTensorMode, elem: Any, device: Any, constant: Any = None, sizes: Any = None
+    ) -> FakeTensor:
+        """``sizes`` are those of ``elem``, with names for some (``torch.SymInt``)."""
         if not elem.is_meta:
             raise ValueError(f"FakeTensor: expected a tensor on device 'meta', got one on {elem.device}")
         made = torch.Tensor._make_wrapper_subclass(
@@ -73,8 +77,33 @@ class FakeTensor(torch.Tensor):
             requires_grad=elem.requires_grad,
         )  # fmt: skip
         made.fake_mode, made.fake_device, made.constant = fake_mode, _device(device), constant
-        made._elem = elem.detach()
+        made._elem, made._sizes = elem.detach(), sizes
         return made
+
+    @property
+    def shape(self) -> Any:
+        """The sizes: numbers, and ``torch.SymInt`` where an exported program takes others, too."""
+        own = torch.Tensor.shape.__get__(self)
+        return own if self._sizes is None else torch.Size(self._sizes)
+
+    def size(self, dim: int | None = None) -> Any:
+        """The sizes, or one."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def numel(self) -> Any:
+        """How many elements."""
+        return math.prod(self.shape)
+
+    def stride(self, dim: int | None = None) -> Any:
+        """The strides, with names where they follow from sizes that have names."""
+        found = torch.Tensor.stride(self)
+        if self._sizes is not None:
+            named, step = list(found), 1
+            for i in sorted(range(len(named)), key=lambda i: (found[i], -i)):
+                named[i] = step if found[i] == int(step) else found[i]
+                step = step * self._sizes[i] if found[i] == int(step) else found[i] * self._sizes[i]
+            found = tuple(named)
+        return found if dim is None else found[dim]
 
     @staticmethod
     def from_tensor(t: Any, fake_mode: FakeTensorMode) -> FakeTensor:
