@@ -86,7 +86,7 @@ def _export(
     signature = ModuleCallSignature([], [], observed.spec, observed.tape.out_spec, builder.argument_names())
     ranges = {s.name: (s.low, s.high) for s in observed.symbols}
     ranges |= {u.name: tuple(observed.tape.bounds[u.name]) for u in observed.tape.unknown}
-    return ExportedProgram(
+    made = ExportedProgram(
         builder.modules,
         graph,
         builder.signature,
@@ -96,6 +96,8 @@ def _export(
         (args, kwargs),
         {**rest, **builder.constants},
     )
+    made._guards = observed.guards
+    return made
 
 
 def save(

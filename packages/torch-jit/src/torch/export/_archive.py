@@ -16,13 +16,16 @@ from torch._higher_order_ops.cond import cond_op
 from torch._higher_order_ops.map import map_impl
 from torch._higher_order_ops.scan import scan_op
 from torch._higher_order_ops.while_loop import while_loop_op
+from torch._higher_order_ops.wrap import wrap_with_set_grad_enabled
+from torch._symbols import of_text
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
 from . import _leaves, _rows
 from ._core_aten import COMPOSED
+from ._guards import Guard
 from ._places import plain
-from ._tape import Place, describe, hollow
+from ._tape import Place, bare, describe, hollow
 from .exported_program import NUMBERS, ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from .graph_signature import (
     ConstantArgument,
@@ -36,6 +39,7 @@ from .graph_signature import (
 )
 
 VERSION = 1
+HIGHER_ORDER = {f.name(): f for f in (cond_op, while_loop_op, map_impl, scan_op, wrap_with_set_grad_enabled)}
 _ARGUMENTS = {c.__name__: c for c in (ConstantArgument, SymIntArgument, TensorArgument)}
 
 
@@ -59,6 +63,7 @@ def save(program: ExportedProgram, f: Any, extra_files: dict | None, options: di
         "out_spec": pytree.treespec_dumps(call.out_spec),
         "arguments": call.forward_arg_names,
         "aliases": _aliases(program.state_dict),
+        "guards": [[g.text, g.answer] for g in program._guards],
         "calls": [[entry.fqn, _signature(entry.signature)] for entry in program.module_call_graph[1:]],
     }
     tensors = {name: t.detach() for name, t in program.state_dict.items()}
@@ -113,13 +118,17 @@ def _node(node):
     if isinstance(value, torch.Tensor):
         found["val"] = [
             str(value.dtype).removeprefix("torch."),
-            list(value.shape),
+            list(bare(value).shape),
             list(node.meta.get("sizes", value.shape)),
-            list(value.stride()),
+            list(bare(value).stride()),
         ]
+        if value.device.type != "cpu":
+            found["device"] = str(value.device)
     elif not isinstance(value, list):
-        found["number"] = _value(value)
-    for key in ("operator", "arguments"):
+        found["number"] = _value(bare(value))
+        if isinstance(value, (torch.SymInt, torch.SymFloat)):
+            found["formula"] = str(value)
+    for key in ("operator", "arguments", "torch_fn"):
         if key in node.meta:
             found[key] = node.meta[key]
     place = node.meta.get("place")
@@ -238,9 +247,11 @@ def _read(content, extra_files):
         extra_files.update({k: content["extra_files"][k] for k in extra_files if k in content["extra_files"]})
     ranges = {name: (low, high) for name, (low, high) in text["ranges"].items()}
     signature = ExportGraphSignature(inputs, outputs)
-    return ExportedProgram(
+    made = ExportedProgram(
         modules, graph, signature, state, ranges, [ModuleCallEntry("", call), *calls], None, dict(content["constants"])
     )
+    made._guards = [Guard(text, bool(answer)) for text, answer in text.get("guards", ())]
+    return made
 
 
 def _read_signature(call, nodes):
@@ -287,16 +298,22 @@ def _made(graph, found, nodes):
     elif op == "call_function":
         target = _target(*found["target"])
         if "operator" in found and found["target"][0] == "aten" and "." not in found["target"][1]:
-            examples = map_arg((args, kwargs), lambda n: n.meta["val"])
+            examples = map_arg((args, kwargs), lambda n: bare(n.meta["val"]))
             target = _rows.overload(found["operator"], tuple(found["arguments"]), *examples)
         node = graph.create_node("call_function", target, args, kwargs, found["name"])
     else:
         raise ValueError(f"a node that is {op!r}")
     if "val" in found:
         dtype, shape, sizes, *strides = found["val"]  # files of 0.1.0 have no strides
-        describe(node, hollow(shape, strides[0] if strides else None, _of_torch(dtype, torch.dtype)), sizes)
+        tensor = hollow(shape, strides[0] if strides else None, _of_torch(dtype, torch.dtype))
+        describe(node, tensor, sizes, torch.device(found.get("device", "cpu")))
     elif "number" in found:
-        node.meta["val"] = _read_value(found["number"], nodes)
+        number = _read_value(found["number"], nodes)
+        if "formula" in found and type(number) is int:
+            number = of_text(found["formula"], number)
+        node.meta["val"] = number
+    if "torch_fn" in found:
+        node.meta["torch_fn"] = tuple(map(str, found["torch_fn"]))
     if "operator" in found:
         node.meta["operator"], node.meta["arguments"] = found["operator"], tuple(found["arguments"])
     if "place" in found:
@@ -314,7 +331,7 @@ def _target(library, name):
     if library == "function":
         return functions()[name]
     if library == "higher_order":
-        return {"cond": cond_op, "while_loop": while_loop_op, "map_impl": map_impl, "scan": scan_op}[name]
+        return HIGHER_ORDER[name]
     if library != "aten":
         found = torch.ops
         for part in (library, *name.split(".")):

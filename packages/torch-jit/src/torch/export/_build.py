@@ -11,16 +11,17 @@ from typing import Any
 
 import torch
 from torch import _pytree as pytree
+from torch._symbols import Expression, SymFloat, SymInt, SymNode
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
-from . import _rows
+from . import _grad_blocks, _rows, _sizes
 from ._nested import Nested
 from ._numbers import Integer, Real
 from ._observe import Program, names_of_leaves
 from ._places import plain
 from ._sizes import Formula, Size
-from ._tape import Ref, Tape, Value, describe, hollow, where
+from ._tape import Ref, Tape, Value, bare, describe, hollow, where
 from .exported_program import ModuleCallEntry, ModuleCallSignature
 from .graph_signature import (
     ConstantArgument,
@@ -48,9 +49,25 @@ class _Body:
         #: what a size is called that was these numbers
         self._called = dict(names)
 
-    def _calls(self):
+    def _calls(self, outputs=()):
+        """The nodes of all calls; those of blocks in another grad mode in graphs of their own."""
+        marked, last = {}, self.graph._root._prev
         for call in self.tape.calls:
             self._call(call)
+            made, node = [], self.graph._root._prev
+            while node is not last:
+                made.append(node)
+                node = node._prev
+            last = self.graph._root._prev
+            if call.grad is not self.tape.grad:
+                marked.update(dict.fromkeys(made, call.grad))
+        if not marked:
+            return
+        needed = [self._nodes[r.n] for r in outputs if isinstance(r, Ref)]
+        needed += [self._formula(r) for r in outputs if isinstance(r, (Size, Formula))]
+        stands = _grad_blocks.fold(self.graph, self.modules, marked, needed)
+        self._nodes = {n: stands.get(node, node) for n, node in self._nodes.items()}
+        self._sizes = {rule: stands.get(node, node) for rule, node in self._sizes.items()}
 
     # --- sizes ---
 
@@ -61,10 +78,47 @@ class _Body:
         for (number, dim), name in self._names.items():
             seen.setdefault(self.varying[number].get(dim), name)
         names = [
-            size if i not in varying else self._names.get((n, i)) or seen.get(varying[i]) or f"d{n}_{i}"
+            size
+            if i not in varying
+            else self._names.get((n, i)) or seen.get(varying[i]) or self._followed(varying[i], n, i)
             for i, size in enumerate(value.shape)
         ]
         return tuple(names)
+
+    def _followed(self, seen, n, dim):
+        """What a size is called that follows from those with names: by its formula, if there is one."""
+        named = [(vector, Expression.of_text(name)) for vector, name in self._vectors().items()]
+        rule = _sizes.rule(seen, named) if isinstance(seen[0], int) else None
+        return f"d{n}_{dim}" if rule is None else str(_expression(rule))
+
+    def _vectors(self):
+        found = {}
+        for (number, dim), name in self._names.items():
+            if (vector := self.varying[number].get(dim)) is not None and isinstance(vector[0], int):
+                found.setdefault(vector, name)
+        return {**self._called, **found}
+
+    def _named(self, rule, value):
+        """A number that follows from sizes, with its formula."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return value
+        parts = []
+        for part in (rule.left, rule.right) if isinstance(rule, Formula) else (rule,):
+            if isinstance(part, Size):
+                name = self._names.get((part.n, part.dim))
+                name = self.sizes_of(part.n)[part.dim] if name is None and part.dim is not None else name
+                parts.append(Expression.of_text(str(name)) if name is not None else None)
+            elif isinstance(part, Formula):
+                inner = self._formula(part).meta["val"]
+                parts.append(Expression.of(inner))
+            elif part is not None:
+                parts.append(Expression.of(part))
+        if any(p is None for p in parts):
+            return value
+        expression = _expression(Formula(rule.function, *parts)) if isinstance(rule, Formula) else parts[0]
+        if expression is None or expression.is_number:
+            return value
+        return (SymInt if isinstance(value, int) else SymFloat)(SymNode(expression, value, type(value)))
 
     def _formula(self, rule):
         """Nodes that compute a number from sizes."""
@@ -79,8 +133,8 @@ class _Body:
             else:
                 parts = [self._formula(part) for part in (rule.left, rule.right) if part is not None]
                 node = self.graph.call_function(rule.function, tuple(parts))
-                value = rule.function(*(x.meta["val"] if isinstance(x, Node) else x for x in parts))
-            node.meta["val"] = value
+                value = rule.function(*(bare(x.meta["val"]) if isinstance(x, Node) else x for x in parts))
+            node.meta["val"] = self._named(rule, value)
             self._sizes[rule] = node
         return self._sizes[rule]
 
@@ -89,9 +143,9 @@ class _Body:
     def _note(self, node: Node, n: int) -> None:
         value: Value = self.tape.values[n]
         if value.number is not None:
-            node.meta["val"] = value.number
+            node.meta["val"] = self._named(Size(n, None), value.number)
             return
-        describe(node, hollow(value.shape, value.stride, value.dtype), self.sizes_of(n))
+        describe(node, hollow(value.shape, value.stride, value.dtype), self.sizes_of(n), value.device)
 
     def _argument(self, value):
         if isinstance(value, Ref):
@@ -111,6 +165,7 @@ class _Body:
             return
         asked = self.graph.call_function(function, (left, right))
         asked.meta["val"] = function(*(x.meta["val"] if isinstance(x, Node) else x for x in (left, right)))
+        asked.meta.update(place=call.place, stack_trace=call.place.trace())
         node = self.graph.call_function(torch.ops.aten._assert_scalar.default, (asked, call.defaults["text"]))
         node.meta.update(place=call.place, stack_trace=call.place.trace())
 
@@ -134,7 +189,7 @@ class _Body:
         }
         target = call.target
         if isinstance(target, torch._ops.OpOverloadPacket):
-            examples = map_arg((tuple(values[k] for k in places), kwargs), lambda n: n.meta["val"])
+            examples = map_arg((tuple(values[k] for k in places), kwargs), lambda n: bare(n.meta["val"]))
             target = _rows.overload(call.name, tuple(call.arguments), *examples)
         return self.graph.create_node(
             "call_function",
@@ -149,6 +204,8 @@ class _Body:
             arguments=tuple(call.arguments), place=call.place, stack_trace=call.place.trace(), operator=call.name,
             nn_module_stack={path: (plain(path), kind) for path, kind in call.place.modules},
         )  # fmt: skip
+        if call.function is not None:
+            node.meta["torch_fn"] = call.function
         if call.single:
             self._nodes[call.results[0]] = node
             self._note(node, call.results[0])
@@ -159,7 +216,7 @@ class _Body:
                 continue
             part = self.graph.call_function(operator.getitem, (node, i))
             part.meta.update(
-                place=call.place, stack_trace=call.place.trace(), nn_module_stack=node.meta["nn_module_stack"]
+                {k: node.meta[k] for k in ("place", "stack_trace", "nn_module_stack", "torch_fn") if k in node.meta}
             )
             self._nodes[n] = part
             self._note(part, n)
@@ -202,7 +259,7 @@ class _Body:
             else:
                 body._note(node, n)
                 body._nodes[n] = node
-        body._calls()
+        body._calls(nested.tape.outputs)
         results = [body._argument(leaf) for leaf in nested.tape.outputs]
         body.graph.output(results[0] if nested.word == "while_loop_cond_graph" else tuple(results))
         body.graph.eliminate_dead_code()
@@ -225,7 +282,10 @@ class Builder(_Body):
     def build(self) -> Graph:
         """The whole graph."""
         self._take_in()
-        self._calls()
+        tape = self.tape
+        kept = [r for a, _, b, _ in tape.module_calls.values() for r in (*a, *b)]
+        written = [Ref(n) for n in (*tape.written_buffers.values(), *tape.written_inputs.values())]
+        self._calls([*tape.outputs, *written, *kept])
         self._give_out()
         kept = {
             self._nodes[r.n] for a, _, b, _ in self.tape.module_calls.values() for r in (*a, *b) if isinstance(r, Ref)
@@ -250,7 +310,8 @@ class Builder(_Body):
         node = self.graph.placeholder(_identifier(name))
         self._note(node, n)
         self._nodes[n] = node
-        spec = InputSpec(kind, TensorArgument(node.name), target, persistent)
+        argument = SymIntArgument if self.tape.values[n].number is not None else TensorArgument
+        spec = InputSpec(kind, argument(node.name), target, persistent)
         self.signature.input_specs.append(spec)
         return node
 
@@ -361,6 +422,22 @@ class Builder(_Body):
                 argument = ConstantArgument(f"output_{i}", value)
             specs.append(OutputSpec(OutputKind.USER_OUTPUT, argument, None))
         self.graph.output(tuple(results))
+
+
+def _expression(rule):
+    """A rule over names as a formula; None where it is no sum or product."""
+    if not isinstance(rule, Formula):
+        return Expression.of(rule)
+    left = _expression(rule.left)
+    right = None if rule.right is None else _expression(rule.right)
+    if left is None or (right is None and rule.right is not None):
+        return None
+    sign = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.floordiv: "//", operator.mod: "%"}.get(
+        rule.function
+    )
+    if sign is None:
+        return left.apart("/", right) if rule.function is operator.truediv else None
+    return rule.function(left, right)
 
 
 def _same(a, b):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import _pytree as pytree
+from torch._symbols import Expression
 
 from ._errors import GuardError
 
@@ -32,7 +33,7 @@ class Leaves:
     def __init__(self, program: Any, names: list[str], check: bool) -> None:
         call = program.call_spec
         self._names, self._spec, self._arguments, self._check = names, call.in_spec, call.forward_arg_names, check
-        self._ranges = program.range_constraints
+        self._ranges, self._guards = program.range_constraints, program._guards
         nodes = [n for n in program.graph.nodes if n.op == "placeholder"]
         specs = program.graph_signature.input_specs
         self._expected = [
@@ -51,6 +52,10 @@ class Leaves:
             known: dict[str, int] = {}
             for name, leaf, (expected, sizes) in zip(self._names, leaves, self._expected, strict=True):
                 self._look(name, leaf, expected, sizes, known)
+            for guard in self._guards:
+                if guard.names <= set(known) and not guard.holds(known):
+                    said = ", ".join(f"{name} is {known[name]}" for name in sorted(guard.names))
+                    raise GuardError(f"Guard failed: {guard}, where {said}")
         return leaves
 
     def is_flat(self) -> bool:
@@ -77,6 +82,14 @@ class Leaves:
         )
 
     def _look(self, name, leaf, expected, sizes, known):
+        if isinstance(expected, torch.SymInt):
+            if type(leaf) is not int:
+                raise GuardError(f"{name}: the program was exported for an int, got {leaf!r}")
+            low, high = self._ranges.get(str(expected), (leaf, leaf))
+            if not low <= leaf <= high:
+                raise GuardError(f"Guard failed: {low} <= {name} <= {high} ({expected}), got {leaf}")
+            known[str(expected)] = leaf
+            return
         if not isinstance(expected, torch.Tensor):
             if type(leaf) is not type(expected) or leaf != expected:
                 raise GuardError(f"{name}: the program was exported for {expected!r}, got {leaf!r}")
@@ -96,10 +109,33 @@ class Leaves:
             if size != wanted:
                 raise GuardError(f"Guard failed: {name}.size()[{dim}] == {wanted}, got {size}")
             return
+        if not wanted.isidentifier():
+            self._derived(name, dim, size, wanted, known)
+            return
         low, high = self._ranges.get(wanted, (0, size))
         if not low <= size <= high:
             raise GuardError(f"Guard failed: {low} <= {name}.size()[{dim}] <= {high} ({wanted}), got {size}")
         if known.setdefault(wanted, size) != size:
             raise GuardError(
                 f"Guard failed: {name}.size()[{dim}] is {size}, and {wanted} is {known[wanted]} in another input"
+            )
+
+    def _derived(self, name, dim, size, wanted, known):
+        """A size that follows from one with a name: ``4*b``."""
+        if (linear := Expression.of_text(wanted).linear()) is None:
+            return
+        root, scale, shift = linear
+        if (size - shift) % scale:
+            raise GuardError(
+                f"Guard failed: {name}.size()[{dim}] is of the form {wanted}, where {root} is an int: got {size}"
+            )
+        of_root = (size - shift) // scale
+        low, high = self._ranges.get(root, (0, of_root))
+        if not low <= of_root <= high:
+            raise GuardError(
+                f"Guard failed: {name}.size()[{dim}] is {wanted} with {low} <= {root} <= {high}, got {size}"
+            )
+        if known.setdefault(root, of_root) != of_root:
+            raise GuardError(
+                f"Guard failed: {name}.size()[{dim}] is {wanted}, got {size}, and {root} is {known[root]} in another input"
             )

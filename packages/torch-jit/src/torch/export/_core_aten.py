@@ -10,12 +10,13 @@ import math
 import operator
 
 import torch
+from torch._decomp import get_decompositions
 from torch.fx.node import Node, map_arg
 from torch.nn import functional as F
 
 from ._core_composed import FUNCTIONS
 from ._leaves import recurrent
-from ._tape import describe
+from ._tape import bare, describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ class Maker:
         self.kept = {k: node.meta[k] for k in ("place", "stack_trace", "nn_module_stack") if k in node.meta}
 
     def __call__(self, target: Any, *args: Any, **kwargs: Any) -> Node:
-        values = map_arg((args, kwargs), lambda each: each.meta["val"])
+        values = map_arg((args, kwargs), lambda each: bare(each.meta["val"]))
         with torch.no_grad():
             value = target(*values[0], **values[1])
         with self.node.graph.inserting_before(self.node):
@@ -99,13 +100,13 @@ def _names(target):
 
 def _sizes(node):
     """The sizes of a tensor, None when one of them may change."""
-    sizes = node.meta.get("sizes", tuple(node.meta["val"].shape))
+    sizes = node.meta.get("sizes", tuple(bare(node.meta["val"]).shape))
     return None if any(isinstance(s, str) for s in sizes) else list(sizes)
 
 
 def _shape(node):
     """The shape of a result as `view` takes it; None when two sizes may change."""
-    sizes = node.meta.get("sizes", tuple(node.meta["val"].shape))
+    sizes = node.meta.get("sizes", tuple(bare(node.meta["val"]).shape))
     moving = sum(isinstance(s, str) for s in sizes)
     return None if moving > 1 else [-1 if isinstance(s, str) else s for s in sizes]
 
@@ -123,7 +124,7 @@ def _convolution(dims):
             return None
         stride, dilation = _listed(stride, dims), _listed(dilation, dims)
         if padding == "same":
-            spans = [d * (k - 1) for d, k in zip(dilation, weight.meta["val"].shape[2:])]
+            spans = [d * (k - 1) for d, k in zip(dilation, bare(weight.meta["val"]).shape[2:])]
             padding = [span // 2 for span in spans]
             if any(span % 2 for span in spans):
                 more = [each for span in reversed(spans) for each in (0, span % 2)]
@@ -214,7 +215,7 @@ def _maxima(dims):
 
 
 def _linear(make, input, weight, bias=None):
-    (*rows, k), out = input.meta["val"].shape, weight.meta["val"].shape[0]
+    (*rows, k), out = bare(input.meta["val"]).shape, bare(weight.meta["val"]).shape[0]
     shape = _shape(make.node)
     if not rows or shape is None:
         return None
@@ -276,7 +277,7 @@ def _expand_as(make, self, other):
 
 def _pieces(make, self, *how):
     """Views of pieces along a dim, all sizes of which are known."""
-    pieces, whole = make.node.meta["val"], self.meta["val"]
+    pieces, whole = bare(make.node.meta["val"]), self.meta["val"]
     if _sizes(self) is None or not pieces:
         return None
     dim = (how[1] if len(how) > 1 else 0) % whole.dim()
@@ -409,7 +410,13 @@ OVERLOADS = {
 }  # fmt: skip
 
 
-def table(rules: dict[str, Any] = RULES) -> dict[Any, Rule]:
+#: operators that core ATen has none of, and whose formula stands for them
+BY_FORMULA = (
+    "addcdiv", "addcmul", "baddbmm", "hardsigmoid", "hardswish", "lerp", "mish", "mse_loss", "silu", "softplus",
+)  # fmt: skip
+
+
+def table(rules: dict[str, Any] = RULES) -> dict[Any, Any]:
     """Rules by overload; of what is no operator yet in exported programs, by function."""
     found = {}
     for name, rule in rules.items():
@@ -425,4 +432,5 @@ def table(rules: dict[str, Any] = RULES) -> dict[Any, Rule]:
     if rules is RULES:
         for target, function in FUNCTIONS.items():
             found[target] = Rule(target, found[target].apply, function)
+        found.update(get_decompositions([getattr(aten, name) for name in BY_FORMULA]))
     return found

@@ -10,7 +10,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.node import Node, map_arg
 
 from ._core_aten import Maker, Rule
-from ._tape import describe
+from ._tape import bare, describe
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def _call(node, function):
         args, kwargs = map_arg((node.args, node.kwargs), given.__getitem__)
         return function(*args, **kwargs)
 
-    return tensors, call, [torch.ones(n.meta["val"].shape, dtype=n.meta["val"].dtype) for n in tensors]
+    return tensors, call, [torch.ones(bare(n.meta["val"]).shape, dtype=n.meta["val"].dtype) for n in tensors]
 
 
 def _replace(module, node, function, table):
@@ -119,11 +119,11 @@ def _put(module, node, made, tensors):
             if each.op == "call_function":
                 new = values[each] = module.graph.node_copy(each, values.__getitem__)
                 if "val" not in new.meta:  # of several results
-                    given = map_arg((new.args, new.kwargs), lambda n: n.meta["val"])
+                    given = map_arg((new.args, new.kwargs), lambda n: bare(n.meta["val"]))
                     with torch.no_grad():
                         new.meta["val"] = new.target(*given[0], **given[1])
-                if isinstance(new.meta["val"], torch.Tensor) and "tensor_meta" not in new.meta:
-                    describe(new, new.meta["val"], new.meta.get("sizes", new.meta["val"].shape))
+                if isinstance(new.meta["val"], torch.Tensor):
+                    describe(new, new.meta["val"], new.meta.get("sizes", bare(new.meta["val"]).shape))
                 new.meta.update(
                     {k: node.meta[k] for k in ("place", "stack_trace", "nn_module_stack") if k in node.meta}
                 )
@@ -131,7 +131,7 @@ def _put(module, node, made, tensors):
                     new.meta.update(row)
     result = map_arg(made.graph.output_node().args[0], values.__getitem__)
     if isinstance(result, Node):
-        for key in ("val", "tensor_meta", "sizes"):
+        for key in ("val", "tensor_meta", "sizes", "torch_fn"):
             if key in node.meta:
                 result.meta[key] = node.meta[key]
         node.replace_all_uses_with(result)

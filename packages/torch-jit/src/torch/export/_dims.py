@@ -267,8 +267,28 @@ def _by_name(function, args, kwargs):
     return found
 
 
+def _number(value, place, spec, found):
+    """An int among the arguments, which may be another one when the program is called."""
+    if isinstance(spec, Dim):
+        raise ValueError(
+            f"dynamic_shapes: the int {value} cannot be the Dim {spec.name}, which names sizes: say Dim.DYNAMIC or Dim.AUTO"
+        )
+    if isinstance(spec, int) and spec != value:
+        raise UserError(UserErrorType.INVALID_INPUT, f"dynamic_shapes: the argument is {value}, and not {spec}")
+    if not isinstance(spec, (int, _Hint)):
+        raise UserError(
+            UserErrorType.INVALID_INPUT,
+            f"dynamic_shapes: expected Dim.DYNAMIC, Dim.AUTO, Dim.STATIC or None for the int {value}, got {spec!r}",
+        )
+    if spec in (Dim.DYNAMIC, Dim.AUTO):
+        found.setdefault(place, {})[None] = spec
+
+
 def _walk(value, place, spec, found):
     if spec is None:
+        return
+    if isinstance(value, int) and not isinstance(value, bool):
+        _number(value, place, spec, found)
         return
     if isinstance(value, torch.Tensor):
         entries = spec.items() if isinstance(spec, dict) else enumerate(spec)
@@ -306,6 +326,9 @@ def _walk(value, place, spec, found):
     elif isinstance(value, (tuple, list)):
         parts = zip(value, place, spec, strict=True)
     else:
-        raise UserError(UserErrorType.INVALID_INPUT, f"dynamic_shapes: {type(value).__name__} has no dims")
+        raise UserError(
+            UserErrorType.INVALID_INPUT,
+            f"dynamic_shapes: {spec!r} is said of the {type(value).__name__} {value!r}, which has no dims (expected None)",
+        )
     for part in parts:
         _walk(*part, found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 import itertools
+import random
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,9 +15,11 @@ from torch import _pytree as pytree
 from . import _sizes, _variation
 from ._dims import Dim
 from ._errors import UserError, UserErrorType
+from ._guards import Guard
 from ._nested import Nested
 from ._numbers import Integer, Real
-from ._questions import Questions
+from ._questions import Questions, number_named
+from ._questions import tried as _questions_tried
 from ._recorder import Recorder
 from ._sizes import Size
 from ._tape import Call, Ref, Tape
@@ -34,23 +37,34 @@ _RUNS = 3
 
 @dataclass
 class Symbol:
-    """A size that may change: its name, bounds, and where it stands: (leaf, dim, the Dim there)."""
+    """A size that may change, or (without a dim) an int: its name, bounds, and where it stands: (leaf, dim, the Dim there)."""
 
     name: str
     low: int
     high: int
     example: int
-    places: list[tuple[int, int, Dim | None]] = field(default_factory=list)
+    places: list[tuple[int, int | None, Dim | None]] = field(default_factory=list)
     optional: bool = False
     #: the symbol whose size this one has to have always
     same_as: Symbol | None = None
 
     def sizes(self, way: str, shift: int) -> list[int] | None:
         if way == "within":
-            nearby = [s for s in range(max(self.low, 1), min(self.high, self.example + 16) + 1) if s != self.example]
+            first = max(self.least, self.example - 64)
+            nearby = [s for s in range(first, min(self.high, self.example + 16) + 1) if s != self.example]
             return [nearby[i * (len(nearby) - 1) // 2] for i in range(_RUNS)] if nearby else None
         found = [_WAYS[way](self.example + (shift if way == "more" and n else 0), n) for n in range(_RUNS)]
-        return found if all(max(self.low, 1) <= s <= self.high for s in found) else None
+        return found if all(self.least <= s <= self.high for s in found) else None
+
+    @property
+    def least(self) -> int:
+        """The least that is tried: sizes of 0 and 1 are programs of their own, for PyTorch too."""
+        return max(self.low, 1) if self.low >= 0 else self.low
+
+    @property
+    def has_name(self) -> bool:
+        """Whether the caller named it, and so its bounds."""
+        return self.places[0][2] is not None
 
 
 @dataclass
@@ -63,6 +77,8 @@ class Program:
     varying: list[dict[int, tuple[int, ...]]]
     leaves: list[Any]
     spec: Any
+    #: what the program asked of sizes, and would have been told otherwise of others
+    guards: list[Guard] = field(default_factory=list)
 
 
 def symbols(located: dict[int, dict[int, Any]], leaves: list[Any]) -> list[Symbol]:
@@ -70,7 +86,7 @@ def symbols(located: dict[int, dict[int, Any]], leaves: list[Any]) -> list[Symbo
     found: dict[str, Symbol] = {}
     for leaf, spec in located.items():
         for dim, what in spec.items():
-            size = leaves[leaf].shape[dim]
+            size = leaves[leaf] if dim is None else leaves[leaf].shape[dim]
             if isinstance(what, Dim):
                 root = what.root or what
                 if (size - what.shift) % what.scale:
@@ -86,7 +102,8 @@ def symbols(located: dict[int, dict[int, Any]], leaves: list[Any]) -> list[Symbo
                 symbol.places.append((leaf, dim, what))
             else:
                 name = f"s{len(found)}"
-                found[name] = Symbol(name, 0, 2**31 - 1, size, [(leaf, dim, None)], what is Dim.AUTO)
+                low = -(2**31) if dim is None else 0
+                found[name] = Symbol(name, low, 2**31 - 1, size, [(leaf, dim, None)], what is Dim.AUTO)
     return list(found.values())
 
 
@@ -96,21 +113,141 @@ def observe(
     """Record a function or module on its example, and at other sizes where some may change."""
     leaves, spec = pytree.tree_flatten((args, kwargs))
     moving = symbols(located, leaves)
+    run = _Runs(function, leaves, spec, preserved)
     with _put_back(function, leaves):
+        while True:
+            try:
+                return run.program(moving)
+            except UserError:
+                if not (fixed := run.fixed(moving)):
+                    raise
+                moving = [s for s in moving if s not in fixed]
+
+
+class _Runs:
+    """Runs of a program at several sizes."""
+
+    def __init__(self, function, leaves, spec, preserved):
+        self.function, self.leaves, self.spec, self.preserved = function, leaves, spec, preserved
+
+    def program(self, moving):
+        """The joined recording of runs in which these sizes change."""
+        function, leaves, spec = self.function, self.leaves, self.spec
         moving, plans = _plans(function, leaves, spec, moving)
-        moving, plans, tape = _example(function, leaves, spec, moving, plans, preserved)
-        others = (
-            _variation.found(tape, leaves, lambda *how: _record(function, how[0], spec, how[1]))
-            if tape.unknown
-            else None
-        )
+        moving, plans, tape, guards = self.example(moving, plans)
+        again = lambda given, forced: _record(function, given, spec, forced, counts=_counts(moving))
+        others = _variation.found(tape, leaves, again) if tape.unknown else None
         tapes = [tape]
         for n in range(_RUNS if moving or others else 0):
             sizes = {s.name: plans[s.name][n] for s in moving}
             given, forced = others[n] if others else (leaves, {})
-            tapes.append(_record(function, _resized(given, moving, sizes), spec, forced))
-    tape, varying = join(tapes)
-    return Program(_fixed(tape, tapes), moving, varying, leaves, spec)
+            tapes.append(again(_resized(given, moving, sizes), forced))
+        tape, varying = join(tapes)
+        return Program(_fixed(tape, tapes), moving, varying, leaves, spec, guards)
+
+    def example(self, moving, plans):
+        """The recording of the example, and what it asks of sizes that would be answered otherwise for others. Of sizes without
+        a name that is a guard, if the program can be watched at other sizes for which it holds."""
+        while True:
+            asked = Questions({})
+            tape = _record(self.function, self.leaves, self.spec, {}, moving, asked, self.preserved, _counts(moving))
+            left = self.unlike(asked, moving)
+            guards = _bounded([Guard(q.text, q.answer) for q, _ in left], moving)
+            if not left or (found := _guarded(moving, plans, guards)) is not None:
+                return moving, found if left else plans, tape, guards
+            fixed = [s for s in moving if s.optional and any(s.name in sizes for _, sizes in left)]
+            if not fixed:
+                question, sizes = left[0]
+                raise _violated(question, sizes)
+            moving = [s for s in moving if s not in fixed]
+
+    def unlike(self, asked, moving):
+        """Questions that other sizes answer otherwise. UserError for one about a size with a name."""
+        found = list(asked.other_answers({s.name: (s.low, s.high) for s in moving}))
+        for question, sizes in found:
+            if any(s.has_name for s in moving if s.name in sizes) and not any(
+                s.optional for s in moving if s.name in sizes
+            ):
+                raise _violated(question, sizes)
+        return found
+
+    def fixed(self, moving):
+        """Sizes that may change or not, and at which the program runs other operators."""
+        found = []
+        for symbol in moving if len(moving) > 1 else []:
+            if symbol.optional:
+                try:
+                    self.program([symbol])
+                except UserError:
+                    found.append(symbol)
+        return found or [s for s in moving if s.optional]
+
+
+def _counts(moving):
+    """The leaves that are ints which may be others."""
+    return {leaf for s in moving for leaf, dim, _ in s.places if dim is None}
+
+
+def _violated(question, sizes):
+    said = ", ".join(f"{name} is {size}" for name, size in sizes.items())
+    return UserError(
+        UserErrorType.CONSTRAINT_VIOLATION,
+        f"Constraints violated ({', '.join(sizes)})! {question.place}: {question.text} is {question.answer} for the "
+        f"example, and not where {said}: give the Dim a min or max for which it holds, or leave the size as it is",
+    )
+
+
+def _bounded(guards, moving):
+    """The guards without those that are bounds of one size, which it gets."""
+    kept = []
+    for guard in guards:
+        symbol = next((s for s in moving if {s.name} == guard.names), None)
+        low, high = (symbol.low, symbol.high) if symbol is not None and not symbol.has_name else (0, 0)
+        holds = lambda n, guard=guard: guard.holds({next(iter(guard.names)): n})
+        if low < high:
+            example = symbol.example
+            low, high = _last(holds, example, low), _last(holds, example, high)
+            tried = [n for n in _questions_tried(symbol.low, symbol.high) if holds(n) != (low <= n <= high)]
+            if low < high and not tried:
+                symbol.low, symbol.high = low, high
+                continue
+        kept.append(guard)
+    return kept
+
+
+def _last(holds, example, end):
+    """How far towards an end a condition holds that holds for the example, if it changes once."""
+    if holds(end):
+        return end
+    while abs(end - example) > 1:
+        middle = (example + end) // 2
+        example, end = (middle, end) if holds(middle) else (example, middle)
+    return example
+
+
+def _guarded(moving, plans, guards):
+    """Sizes for the runs that follow for which guards and bounds hold; None where none were found."""
+    draw, found = random.Random(0), []
+    known = {s.name: s for s in moving}
+    about = [known[n] for n in sorted({n for g in guards for n in g.names} | {s.name for s in moving}) if n in known]
+    near = {s.name: list(range(max(s.least, s.example - 40), min(s.high, s.example + 140) + 1)) for s in about}
+    near = {name: [n for n in sizes if n > 1 or known[name].low < 0] for name, sizes in near.items()}
+    runs = [{name: sizes[n] for name, sizes in plans.items()} for n in range(_RUNS)]
+    fits = lambda run: all(g.holds(run) for g in guards) and all(s.least <= run[s.name] <= s.high for s in about)
+    for run in runs:
+        for _ in range(4000):
+            if fits(run) and all(
+                run[s.name] != s.example and run[s.name] not in [r[s.name] for r in found] for s in about
+            ):
+                found.append(run)
+                break
+            if not all(near.values()):
+                return None
+            run = {name: draw.choice(near[name]) for name in run}
+            run.update({s.name: run[s.same_as.name] for s in about if s.same_as is not None and s.same_as.name in run})
+        else:
+            return None
+    return {name: [run[name] for run in found] for name in plans}
 
 
 def _fixed(tape: Tape, tapes: list[Tape]) -> Tape:
@@ -135,27 +272,7 @@ def _fixed(tape: Tape, tapes: list[Tape]) -> Tape:
     return replace(tape, calls=calls)
 
 
-def _example(function, leaves, spec, moving, plans, preserved):
-    """The recording of the example, where the program asks nothing of sizes that would be answered otherwise for others."""
-    while True:
-        asked = Questions({})
-        tape = _record(function, leaves, spec, {}, moving, asked, preserved)
-        found = asked.other_answer({s.name: (s.low, s.high) for s in moving})
-        if found is None:
-            return moving, plans, tape
-        question, sizes = found
-        fixed = [s for s in moving if s.optional and s.name in sizes]
-        if not fixed:
-            said = ", ".join(f"{name} is {size}" for name, size in sizes.items())
-            raise UserError(
-                UserErrorType.CONSTRAINT_VIOLATION,
-                f"Constraints violated ({', '.join(sizes)})! {question.place}: {question.text} is {question.answer} for the "
-                f"example, and not where {said}: give the Dim a min or max for which it holds, or leave the size as it is",
-            )
-        moving = [s for s in moving if s not in fixed]
-
-
-def _record(function, leaves, spec, forced, moving=(), asked=None, preserved=()):
+def _record(function, leaves, spec, forced, moving=(), asked=None, preserved=(), counts=()):
     module = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
     module = module if isinstance(module, torch.nn.Module) else None
     named = dict(module.named_parameters()) if module is not None else {}
@@ -166,9 +283,17 @@ def _record(function, leaves, spec, forced, moving=(), asked=None, preserved=())
     for i, leaf in enumerate(fresh):
         if isinstance(leaf, torch.Tensor):
             recorder.input(i, leaf)
+        elif i in counts:
+            recorder.count(i, leaf)
+    for symbol in moving:
+        for leaf, dim, _ in symbol.places:
+            if dim is None:
+                fresh[leaf] = number_named(fresh[leaf], symbol.name, asked)
     args, kwargs = pytree.tree_unflatten(fresh, spec)
     for symbol in moving:
         for leaf, dim, what in symbol.places:
+            if dim is None:
+                continue
             scale, shift = (1, 0) if what is None else (what.scale, what.shift)
             text = symbol.name if (scale, shift) == (1, 0) else f"({scale} * {symbol.name} + {shift})"
             asked.names.setdefault(id(fresh[leaf]), {})[dim] = text
@@ -198,6 +323,9 @@ def _resized(leaves, moving, sizes):
     for symbol in moving:
         for leaf, dim, what in symbol.places:
             size = sizes[symbol.name] if what is None else what.size(sizes[symbol.name])
+            if dim is None:
+                leaves[leaf] = size
+                continue
             have = leaves[leaf].shape[dim]
             if have == 0:
                 raise UserError(
@@ -224,6 +352,7 @@ def _plans(function, leaves, spec, moving):
             failures.setdefault(symbol.name, error)
         else:
             left.append(symbol)
+    left = [s for s in left if (some := _some(function, leaves, spec, s)) is None or plans.update({s.name: some})]
     # Sizes that must agree, under several names.
     for _, group in itertools.groupby(sorted(left, key=lambda s: s.example), key=lambda s: s.example):
         together = list(group)
@@ -248,6 +377,19 @@ def _plans(function, leaves, spec, moving):
                 + f"\nSuggested fixes:\n  {symbol.name} = {symbol.example}",
             ) from error
     return kept, plans
+
+
+def _some(function, leaves, spec, symbol):
+    """Three numbers near that of the example that the program takes; None where there are fewer."""
+    near = range(max(symbol.least, symbol.example - 24), min(symbol.high, symbol.example + 24) + 1)
+    nearby = [n for n in near if n != symbol.example]
+    found: list[int] = []
+    for n in sorted(nearby, key=lambda n: abs(n - symbol.example))[:48]:
+        if _fails(function, leaves, spec, [symbol], {symbol.name: n}) is None:
+            found.append(n)
+            if len(found) == _RUNS:
+                return found
+    return None
 
 
 def _fails(function, leaves, spec, moving, sizes):
@@ -417,6 +559,8 @@ def _joined_within(values, find):
 def _alike(a, b):
     if isinstance(a, float) and isinstance(b, float) and a != a:
         return b != b
+    if isinstance(a, int) and isinstance(b, int) and not isinstance(a, bool) and not isinstance(b, bool):
+        return int(a) == int(b)
     return type(a) is type(b) and a == b
 
 

@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Question", "Questions"]
+__all__ = ["Question", "Questions", "number_named", "tried"]
 
 
 @dataclass(frozen=True)
@@ -105,6 +105,11 @@ class _Named(int):
         return int(self) != 0
 
 
+def number_named(number: int, text: str, questions: Any) -> int:
+    """An int among the arguments that may be another one."""
+    return _Named.of(number, text, questions)
+
+
 class Questions:
     """What was asked about the sizes of some tensors. ``names``: id of a tensor -> dim -> what its size is called."""
 
@@ -132,8 +137,8 @@ class Questions:
         finally:
             torch.Tensor.shape, torch.Tensor.size = shape, size  # type: ignore[method-assign]
 
-    def other_answer(self, bounds: dict[str, tuple[int, int]]) -> tuple[Question, dict[str, int]] | None:
-        """A question whose answer is another one for some sizes within the bounds, and these sizes; None where there is none.
+    def other_answers(self, bounds: dict[str, tuple[int, int]]) -> Iterator[tuple[Question, dict[str, int]]]:
+        """Each question whose answer is another one for some sizes within the bounds, and these sizes.
 
         Sizes of 0 and 1 are not tried unless the bounds leave no others: PyTorch takes them for programs of their own.
         """
@@ -142,13 +147,13 @@ class Questions:
             names = [name for name in bounds if name in _names(question.text)]
             if not names:
                 continue
-            each = {name: _tried(*bounds[name]) for name in names}
+            each = {name: tried(*bounds[name]) for name in names}
             count = 1
-            for tried in each.values():
-                count *= len(tried)
+            for sizes_of_one in each.values():
+                count *= len(sizes_of_one)
             combinations: Any = itertools.product(*each.values())
             if count > 4000:
-                combinations = ([draw.choice(tried) for tried in each.values()] for _ in range(4000))
+                combinations = ([draw.choice(some) for some in each.values()] for _ in range(4000))
             code = compile(question.text, "<sizes>", "eval")
             for values in combinations:
                 sizes = dict(zip(names, values, strict=True))
@@ -157,15 +162,18 @@ class Questions:
                 except ZeroDivisionError:
                     continue
                 if bool(answer) != question.answer:
-                    return question, sizes
-        return None
+                    yield question, sizes
+                    break
 
 
 def _names(text: str) -> set[str]:
     return set("".join(c if c.isalnum() or c == "_" else " " for c in text).split())
 
 
-def _tried(low: int, high: int) -> list[int]:
+def tried(low: int, high: int) -> list[int]:
+    """Sizes within bounds for which questions are asked again."""
+    if low < 0:  # an int among the arguments, which is no size
+        return sorted({*tried(2, high), *(-n for n in tried(1, -low)), *range(max(low, -9), min(high, 9) + 1)})
     first = min(max(low, 2), high)
     found = set(range(first, min(high, first + 130) + 1)) | {high}
     for power in range(7, 31):

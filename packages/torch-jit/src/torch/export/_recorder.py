@@ -5,9 +5,11 @@ The program really runs, on real tensors. What it writes to is put back by whoev
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import operator
 import threading
+import types
 from typing import Any
 
 import torch
@@ -16,7 +18,7 @@ from torch import _seams
 from torch.compiler._guards import PLAIN
 from torch.overrides import DisableTorchFunction, TorchFunctionMode
 
-from . import _beneath, _indexing, _leaves, _nested, _reads, _rows, _views
+from . import _beneath, _grad_blocks, _indexing, _leaves, _nested, _reads, _rows, _views
 from ._errors import UserError, UserErrorType
 from ._numbers import Facts, Truth
 from ._places import Places, plain
@@ -60,6 +62,9 @@ class Recorder(TorchFunctionMode):
         self._roots: dict[int, list[Held]] = {}
         self._buffers = buffers
         self._is_within = False  # a function of torch.library, which may look at values
+        self.grad = self.tape.grad = torch.is_grad_enabled()
+        self._function_called: tuple[str, str] | None = None
+        self._counts: collections.Counter[str] = collections.Counter()
         for name, tensor in named.items():
             self.tape.named[name] = self._begin(tensor, ("named", name))
 
@@ -74,6 +79,10 @@ class Recorder(TorchFunctionMode):
         """Make a leaf of the arguments an input of the program."""
         known = self._held.get(id(tensor))
         self.tape.inputs[index] = known.n if known is not None else self._begin(tensor, ("input", index))
+
+    def count(self, index: int, number: int) -> None:
+        """Make an int among the arguments an input of the program."""
+        self.tape.inputs[index] = self.tape.new_number(int(number))
 
     def _hold(self, held: Held) -> None:
         self._held[id(held.tensor)] = held
@@ -135,9 +144,26 @@ class Recorder(TorchFunctionMode):
 
     # --- calls ---
 
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_function__(self, func: Any, classes: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         name = getattr(func, "__name__", "")
+        if self._function_called is None:
+            with self._calling(func, name):
+                return self._called(func, name, args, kwargs)
+        return self._called(func, name, args, kwargs)
+
+    @contextlib.contextmanager
+    def _calling(self, func, name):
+        """The outermost function of torch that the program calls, which its operators are noted with."""
+        self._counts[name] += 1
+        kind = "function" if isinstance(func, types.FunctionType) else "builtin_function_or_method"
+        self._function_called = f"{name}_{self._counts[name]}", f"{kind}.{name}"
+        try:
+            yield
+        finally:
+            self._function_called = None
+
+    def _called(self, func, name, args, kwargs):
         if func in _nested.HANDLERS:
             with self.busy():
                 return _nested.call(self, func, args, kwargs)
@@ -333,7 +359,7 @@ class Recorder(TorchFunctionMode):
         self.facts.state(condition)
         arguments = {"function": condition.function.__name__, "left": condition.left, "right": condition.right}
         text = str(message()) if callable(message) else f"Runtime assertion failed for expression {condition}"
-        self.tape.calls.append(
+        self._note(
             Call("_check", torch.ops.aten._assert_scalar, arguments, frozenset(), {"text": text}, [], True, self.places.here())
         )  # fmt: skip
         if not condition.value:
@@ -453,7 +479,11 @@ class Recorder(TorchFunctionMode):
         keywords = frozenset(a.name for a in schema.arguments if a.kwarg_only)
         defaults = {a.name: a.default_value for a in schema.arguments if a.has_default}
         target = getattr(torch.ops.aten, name) if target is None else target
-        self.tape.calls.append(Call(name, target, values, keywords, defaults, numbers, single, place))
+        self._note(Call(name, target, values, keywords, defaults, numbers, single, place))
+
+    def _note(self, call):
+        call.grad, call.function = self.grad, self._function_called
+        self.tape.calls.append(call)
 
     def leaf(self, name: str, target: Any, arguments: dict, function: Any) -> Any:
         """A function that is recorded as one call."""
@@ -466,7 +496,7 @@ class Recorder(TorchFunctionMode):
         for leaf, n in zip(leaves, numbers, strict=True):
             self._result(leaf, n)
         single = isinstance(result, torch.Tensor)
-        self.tape.calls.append(Call(name, target, values, frozenset(), {}, numbers, single, place))
+        self._note(Call(name, target, values, frozenset(), {}, numbers, single, place))
         return result
 
     # --- modules ---
@@ -519,7 +549,7 @@ class Recorder(TorchFunctionMode):
         for tensor, n in zip(results, numbers, strict=True):
             self._result(tensor, n)
         target = getattr(torch.ops.higher_order, name)
-        self.tape.calls.append(Call(name, target, arguments, frozenset(), {}, numbers, False, self.places.here()))
+        self._note(Call(name, target, arguments, frozenset(), {}, numbers, False, self.places.here()))
 
     # --- the whole program ---
 
@@ -546,6 +576,7 @@ class Recorder(TorchFunctionMode):
         """The block whose calls are recorded."""
         with (
             torch.no_grad(),
+            _grad_blocks.watching(self),
             self.places.following(self._module_called),
             _leaves.standing_in(self),
             _reads.watching(self._value_read),
@@ -594,6 +625,7 @@ class Within(Recorder):
         super().__init__({}, set(), None)
         self._outer, self.places, self.lifted, self._operands = outer, outer.places, lifted, {}
         self.facts.refuse = outer.facts.refuse
+        self.grad = self.tape.grad = outer.innermost().grad
 
     def operand(self, index: int, tensor: torch.Tensor) -> int:
         """Make a tensor an operand of the function."""

@@ -8,8 +8,9 @@ from typing import Any
 from torch.fx import Node
 
 from ..jit import _ir as ir
+from ._grad_blocks import plain_graph
 from .exported_program import ExportedProgram
-from .graph_signature import ConstantArgument, InputKind, OutputKind, TensorArgument
+from .graph_signature import ConstantArgument, InputKind, OutputKind, SymIntArgument, TensorArgument
 
 __all__ = ["scripted"]
 
@@ -41,8 +42,9 @@ class _Script:
         self.graph = ir.Graph()
         self.self = self.graph.addInput("self", self.type)
         self.values: dict[Node, Any] = {}
-        held = self.attributes(program)
-        for node in program.graph.nodes:
+        nodes = list(plain_graph(program).nodes)
+        held = self.attributes(program, [n for n in nodes if n.op == "placeholder"])
+        for node in nodes:
             if node.op == "call_function":
                 self.values[node] = self.call(node)
             elif node.op == "output":
@@ -55,16 +57,16 @@ class _Script:
         for name, tensor in held.items():
             self.object.setattr(name, tensor)
 
-    def attributes(self, program: ExportedProgram) -> dict[str, Any]:
+    def attributes(self, program: ExportedProgram, nodes: list[Node]) -> dict[str, Any]:
         """Inputs of the graph: those of the method, and attributes, whose tensors it returns by their names."""
         held, self.fields = {}, {}
-        nodes = [node for node in program.graph.nodes if node.op == "placeholder"]
         specs = program.graph_signature.input_specs
         for node, spec in zip(nodes, specs):
             if spec.kind is InputKind.USER_INPUT and isinstance(spec.arg, ConstantArgument):
                 self.values[node] = spec.arg.value
             elif spec.kind is InputKind.USER_INPUT:
-                self.values[node] = self.graph.addInput(str(node.target), ir.TensorType.get())
+                kind = ir.IntType.get() if isinstance(spec.arg, SymIntArgument) else ir.TensorType.get()
+                self.values[node] = self.graph.addInput(str(node.target), kind)
         for node, spec in zip(nodes, specs):
             if node in self.values:
                 continue

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._symbols import of_text
 from torch.fx.passes.shape_prop import _extract_tensor_metadata
 
 TYPE_CHECKING = False
@@ -43,9 +45,28 @@ class Value:
         return cls(tuple(tensor.shape), tensor.dtype, tensor.device, None, stride)
 
 
-def describe(node: Node, tensor: torch.Tensor, sizes: Iterable[Any]) -> None:
-    """Note what a node's tensor looks like, under the names that passes and tools read."""
-    node.meta.update(val=tensor, tensor_meta=_extract_tensor_metadata(tensor), sizes=tuple(sizes))
+_MODE = FakeTensorMode()
+
+
+def describe(node: Node, tensor: torch.Tensor, sizes: Iterable[Any], device: Any = "cpu") -> None:
+    """Note what a node's tensor looks like, under the names that passes and tools read: as a fake tensor, whose sizes are numbers, or
+    formulas over names where they are texts."""
+    sizes = tuple(sizes)
+    if isinstance(tensor, FakeTensor):
+        tensor, device = tensor._elem, tensor.fake_device
+    symbolic = any(isinstance(s, str) for s in sizes)
+    named = [of_text(s, seen) if isinstance(s, str) else s for s, seen in zip(sizes, tensor.shape, strict=True)]
+    val = FakeTensor(_MODE, tensor, device, sizes=named if symbolic else None)
+    node.meta.update(val=val, tensor_meta=_extract_tensor_metadata(val), sizes=sizes)
+
+
+def bare(value: Any) -> Any:
+    """What a node's ``meta["val"]`` is beneath: a tensor of the Meta device, of the sizes of the example, or a number."""
+    if isinstance(value, FakeTensor):
+        return value._elem
+    if isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool)):
+        return value.node.hint
+    return [bare(v) for v in value] if isinstance(value, list) else value
 
 
 def hollow(shape: Sequence[int], stride: Sequence[int] | None, dtype: torch.dtype) -> torch.Tensor:
@@ -96,6 +117,9 @@ class Call:
     results: list[int | None]
     single: bool
     place: Place
+    #: whether gradients are recorded there, and what the program called: ("relu_1", "function.relu")
+    grad: bool = True
+    function: tuple[str, str] | None = None
 
 
 @dataclass
@@ -142,6 +166,8 @@ class Tape:
     modules: list[str] = field(default_factory=list)
     #: numbers that only values tell, in the order in which they were met
     unknown: list[Unknown] = field(default_factory=list)
+    #: whether gradients were recorded around the program
+    grad: bool = True
     #: the bounds that the program states for them
     bounds: dict[str, list[float]] = field(default_factory=dict)
 

@@ -12,6 +12,7 @@ import torch
 from torch.fx import Graph, GraphModule
 from torch.fx.graph import CodeGen
 
+from . import _grad_blocks
 from ._checks import Leaves
 from ._dims import ValueRange
 from .graph_signature import (
@@ -102,6 +103,13 @@ class ExportedProgram:
         self._module_call_graph = module_call_graph
         self._example_inputs = example_inputs
         self._constants = constants or {}
+        #: what the program asked of sizes (:class:`._guards.Guard`), which each call has to answer alike
+        self._guards: list[Any] = []
+        if verifiers is None:
+            from torch._export.verifier import TrainingIRVerifier
+
+            verifiers = [TrainingIRVerifier]
+        self._verifiers = list(verifiers)
 
     # --- parts ---
 
@@ -113,7 +121,9 @@ class ExportedProgram:
     module_call_graph = property(lambda self: self._module_call_graph)
     constants = tensor_constants = property(lambda self: self._constants)
     call_spec = property(lambda self: self._module_call_graph[0].signature)
-    dialect = "ATEN"
+    verifiers = property(lambda self: self._verifiers)
+    verifier = property(lambda self: self._verifiers[0])
+    dialect = property(lambda self: self.verifier.dialect)
 
     @property
     def example_inputs(self) -> Any:
@@ -168,7 +178,11 @@ class ExportedProgram:
         from ._decompositions import decompose
 
         kept = {id(t): t for t in (*self._state_dict.values(), *self._constants.values())}  # tensors stay the same
+        from torch._export.verifier import Verifier
+
         made = copy.deepcopy(self, kept)
+        made._verifiers = [Verifier]
+        _grad_blocks.inline(made._graph_module)
         table = default_decompositions() if decomp_table is None else decomp_table
         decompose(made, table or _core_aten.table(_core_aten.BASIC))
         outputs = made.graph.output_node().args[0]
@@ -178,16 +192,9 @@ class ExportedProgram:
         return made
 
     def validate(self) -> None:
-        """Raises RuntimeError where the graph and its signature do not fit."""
-        self.graph.lint()
-        placeholders = [n for n in self.graph.nodes if n.op == "placeholder"]
-        given = len(self.graph.output_node().args[0])
-        for what, found, specs in (
-            ("inputs", len(placeholders), self._graph_signature.input_specs),
-            ("outputs", given, self._graph_signature.output_specs),
-        ):
-            if found != len(specs):
-                raise RuntimeError(f"ExportedProgram: the graph has {found} {what}, its signature {len(specs)}")
+        """Raises ``SpecViolationError`` where the graph and its signature do not fit, or the graph has what no program may have."""
+        for each in self._verifiers:
+            each().check(self)
 
     # --- running ---
 
@@ -213,7 +220,7 @@ class ExportedProgram:
         for node in self.graph.nodes:
             if node.op in ("call_function", "get_attr"):
                 nodes[node] = graph.node_copy(node, lambda n: nodes[n])
-            if node.op == "get_attr":  # a function of torch.cond or of a loop
+            if node.op == "get_attr":  # a function of torch.cond or of a loop, a block of another grad mode
                 root.add_module(node.target, getattr(self._graph_module, node.target))
         outputs = self.graph.output_node().args[0]
         results = []

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from torch import _pytree as pytree
+from torch._symbols import SymBool, SymFloat, SymInt
 
 from ._writer import _Writer, tensor_annotation
 
@@ -131,6 +132,8 @@ def _origin(node):
 
 def _note(node, include_stride, include_device):
     meta = node.meta.get("val", node.meta.get("tensor_meta"))
+    if isinstance(meta, (SymInt, SymFloat, SymBool)):
+        return f"Sym({meta})"
     return (
         tensor_annotation(meta, include_stride, include_device)
         if hasattr(meta, "dtype") and hasattr(meta, "shape")

@@ -8,6 +8,7 @@ import operator
 import types
 
 import torch
+from torch.export._grad_blocks import plain as _plain
 from torch.export._rows import schemas
 from torch.fx import Node
 
@@ -32,11 +33,12 @@ def read(exported: ExportedProgram) -> Program:
     program = Program([], [], [])
     signature = exported.graph_signature
     specs = iter(signature.input_specs)
-    for node in exported.graph.nodes:
+    module = _plain(exported.graph_module)  # a model in a file has no gradients
+    for node in module.graph.nodes:
         if node.op == "placeholder":
             _input(program, values, node, next(specs), exported)
-    _steps(exported.graph_module, values, program.steps)
-    for value, spec in zip(exported.graph.output_node().args[0], signature.output_specs, strict=True):
+    _steps(module, values, program.steps)
+    for value, spec in zip(module.graph.output_node().args[0], signature.output_specs, strict=True):
         if spec.kind.name == "USER_OUTPUT":
             program.outputs.append(values[value] if isinstance(value, Node) else _constant(value))
     return program
@@ -123,7 +125,7 @@ def _value(node):
 def _input(program, values, node, spec, exported):
     kind = spec.kind.name
     if kind == "USER_INPUT":
-        if isinstance(node.meta.get("val"), torch.Tensor):
+        if isinstance(node.meta.get("val"), (torch.Tensor, torch.SymInt)):
             values[node] = _value(node)
             values[node].name = node.target
             program.inputs.append(values[node])
@@ -189,5 +191,6 @@ def _results(node, values):
             values[parts[i]] = _value(parts[i])
             results.append(values[parts[i]])
         else:
-            results.append(Value(f"{node.name}_{i}", meta.dtype, tuple(meta.shape)))
+            shape = tuple(size if isinstance(size, int) else str(size) for size in meta.shape)
+            results.append(Value(f"{node.name}_{i}", meta.dtype, shape))
     return results

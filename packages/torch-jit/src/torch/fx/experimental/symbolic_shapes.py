@@ -1,13 +1,20 @@
-"""Questions about symbolic sizes. There are none in this stack: every size is an int, and the answers follow from that."""
+"""Questions about symbolic sizes, which exported graphs have (``torch.SymInt``); everywhere else a size is an int, and the answers
+follow from that.
+"""
 
 import torch
+from torch import _pytree as pytree
+from torch._symbols import SymNode
 
 __all__ = [
     "ConstraintViolationError", "GuardOnDataDependentSymNode", "definitely_false", "definitely_true", "free_symbols", "free_unbacked_symbols",
     "guard_bool", "guard_float", "guard_int", "guard_or_false", "guard_or_true", "guard_scalar", "guard_size_oblivious",
-    "has_free_symbols", "has_free_unbacked_symbols", "has_static_value", "is_concrete_bool", "is_concrete_int", "is_symbolic",
+    "SymNode", "has_free_symbols", "has_free_unbacked_symbols", "has_static_value", "is_concrete_bool", "is_concrete_int", "is_symbolic",
     "parallel_and", "parallel_or", "statically_known_false", "statically_known_true", "sym_and", "sym_eq", "sym_or",
 ]  # fmt: skip
+
+
+_SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 
 class GuardOnDataDependentSymNode(RuntimeError):
@@ -23,64 +30,95 @@ class ConstraintViolationError(RuntimeError):
 
 
 def free_symbols(val) -> set:
-    """The symbols in sizes of a value: none.
+    """The names in sizes of a value, or of values in a nesting.
 
     >>> free_symbols(torch.ones(2))
     set()
+    >>> program = torch.export.export(torch.nn.ReLU(), (torch.ones(3),), dynamic_shapes=({0: torch.export.Dim("rows")},))
+    >>> sorted(map(str, free_symbols(program.graph.output_node().args[0][0].meta["val"])))
+    ['rows']
     """
-    return set()
+    numbers = []
+    for leaf in pytree.tree_leaves(val):
+        numbers += [leaf, *leaf.shape] if isinstance(leaf, torch.Tensor) else [leaf]
+    return {s for n in numbers if isinstance(n, (torch.SymInt, torch.SymFloat)) for s in n.node.expr.free_symbols}
 
 
-free_unbacked_symbols = free_symbols
+def free_unbacked_symbols(val) -> set:
+    """The names of numbers that only values of tensors tell: ``u0``."""
+    return {s for s in free_symbols(val) if s[:1] == "u" and s[1:].isdigit()}
 
 
 def has_free_symbols(val) -> bool:
-    """False: no size is symbolic."""
-    return False
+    """Whether there is a name in a size."""
+    return bool(free_symbols(val))
 
 
-has_free_unbacked_symbols = is_symbolic = has_free_symbols
+def has_free_unbacked_symbols(val) -> bool:
+    """Whether there is a number that only values of tensors tell."""
+    return bool(free_unbacked_symbols(val))
 
 
-def _known(value, kind, asker):
-    if isinstance(value, (torch.SymInt, torch.SymBool, torch.SymFloat)):
-        raise NotImplementedError(f"{asker}: symbolic sizes are not part of this stack, got {value!r}")
-    return kind(value)
+def is_symbolic(val) -> bool:
+    """Whether a number has a name.
+
+    >>> is_symbolic(3)
+    False
+    """
+    return isinstance(val, _SYMBOLIC)
+
+
+def _answered(x):
+    """What a condition was for the example."""
+    return bool(x.node.hint) if isinstance(x, _SYMBOLIC) else bool(x)
 
 
 def statically_known_true(x) -> bool:
-    """Whether a condition on sizes holds.
+    """Whether a condition on sizes holds, for any that may come.
 
     >>> statically_known_true(torch.ones(2).size(0) == 2)
     True
     """
-    return _known(x, bool, "statically_known_true")
+    return False if isinstance(x, _SYMBOLIC) else bool(x)
 
 
-guard_or_false = guard_or_true = guard_size_oblivious = guard_bool = definitely_true = statically_known_true
+guard_or_false = definitely_true = statically_known_true
+
+
+def guard_or_true(a) -> bool:
+    """Whether a condition on sizes holds; where that depends on the size, True."""
+    return True if isinstance(a, _SYMBOLIC) else bool(a)
+
+
+def guard_bool(a) -> bool:
+    """Whether a condition on sizes holds, for the sizes of the example where it depends on them."""
+    return _answered(a)
+
+
+guard_size_oblivious = guard_bool
 
 
 def statically_known_false(x) -> bool:
-    """Whether a condition on sizes does not hold."""
-    return not _known(x, bool, "statically_known_false")
+    """Whether a condition on sizes does not hold, for any that may come."""
+    return False if isinstance(x, _SYMBOLIC) else not x
 
 
 definitely_false = statically_known_false
 
 
 def guard_int(a) -> int:
-    """The int."""
-    return _known(a, int, "guard_int")
+    """The int: that of the example, of a number with a name."""
+    return int(a)
 
 
 def guard_float(a) -> float:
-    """The float."""
-    return _known(a, float, "guard_float")
+    """The float: that of the example, of a number with a name."""
+    return float(a)
 
 
 def guard_scalar(a):
-    """The number itself."""
-    return _known(a, lambda value: value, "guard_scalar")
+    """The number itself: that of the example, of one with a name."""
+    return a.node.hint if isinstance(a, _SYMBOLIC) else a
 
 
 def is_concrete_int(a) -> bool:
@@ -119,15 +157,15 @@ def sym_eq(x, y) -> bool:
 def _absent(name):
     def __init__(self, *args, **kwargs):
         raise NotImplementedError(
-            f"torch.fx.experimental.symbolic_shapes.{name}: symbolic sizes are not part of this stack"
+            f"torch.fx.experimental.symbolic_shapes.{name}: sizes get their names from an export here, and not from an environment of one's own"
         )
 
-    doc = "Raises NotImplementedError: symbolic sizes are not part of this stack."
+    doc = "Raises NotImplementedError: sizes get their names from an export here, and not from an environment of one's own."
     return type(name, (), {"__init__": __init__, "__doc__": doc, "__module__": __name__})
 
 
 for _name in (
     "DimConstraints", "DimDynamic", "ShapeEnv", "StatefulSymbolicContext", "StatelessSymbolicContext", "StrictMinMaxConstraint",
-    "SubclassSymbolicContext", "SymNode",
+    "SubclassSymbolicContext",
 ):  # fmt: skip
     globals()[_name] = _absent(_name)

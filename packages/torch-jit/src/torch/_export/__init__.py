@@ -1,0 +1,1 @@
+"""What tools that check exported programs import of ``torch.export``'s inner modules."""

@@ -1,0 +1,113 @@
+"""Ints among the arguments of exported programs that may be others, what a program asks of such numbers, and sizes that follow others."""
+
+import pytest
+import torch
+from test_export_numbers import again
+from torch import nn
+from torch.export import Dim, UserError, export
+
+
+class Scaled(nn.Module):
+    def forward(self, x, n):
+        return x * n + x.shape[0], torch.zeros(n), x.repeat(n), n * 2
+
+
+@pytest.mark.parametrize("hint", [Dim.DYNAMIC, Dim.AUTO])
+def test_an_int_is_an_input_of_the_program(hint):
+    program = export(Scaled(), (torch.ones(4), 3), dynamic_shapes={"x": {0: Dim("rows")}, "n": hint})
+    for made in (program.module(), again(program).module()):
+        for n in (1, 2, 7):
+            x = torch.randn(n + 2)
+            torch.testing.assert_close(made(x, n), Scaled()(x, n), rtol=0, atol=0)
+    assert isinstance(next(n for n in program.graph.nodes if n.name == "n").meta["val"], torch.SymInt)
+    with pytest.raises(AssertionError, match="n: the program was exported for an int, got 2.5"):
+        program.module()(torch.ones(4), 2.5)
+
+
+def test_an_int_that_nothing_is_said_of_stays_what_it_is():
+    for shapes in (None, {"x": None, "n": Dim.STATIC}, {"x": None, "n": 3}):
+        program = export(Scaled(), (torch.ones(4), 3), dynamic_shapes=shapes)
+        with pytest.raises(AssertionError, match="n: the program was exported for 3, got 4"):
+            program.module()(torch.ones(4), 4)
+
+
+def test_what_cannot_be_said_of_an_int_is_refused():
+    how = lambda n, what: export(Scaled(), (torch.ones(4), n), dynamic_shapes={"x": None, "n": what})
+    with pytest.raises(
+        ValueError, match=r"the int 3 cannot be the Dim b, which names sizes: say Dim.DYNAMIC or Dim.AUTO"
+    ):
+        how(3, Dim("b"))
+    with pytest.raises(UserError, match="the argument is 3, and not 4"):
+        how(3, 4)
+    with pytest.raises(UserError, match="is said of the float 2.5, which has no dims"):
+        how(2.5, Dim.DYNAMIC)
+
+
+def test_a_branch_on_a_number_without_a_name_bounds_it():
+    class Net(nn.Module):
+        def forward(self, x, n):
+            return x + n if n > 3 else x - n
+
+    program = export(Net(), (torch.ones(2), 5), dynamic_shapes={"x": None, "n": Dim.DYNAMIC})
+    assert program.range_constraints["s0"].lower == 4
+    for made in (program.module(), again(program).module()):
+        torch.testing.assert_close(made(torch.ones(2), 9), torch.full((2,), 10.0))
+        with pytest.raises(AssertionError, match="Guard failed: 4 <= n"):
+            made(torch.ones(2), 3)
+
+
+def test_a_question_that_is_no_bound_is_asked_at_each_call():
+    class Net(nn.Module):
+        def forward(self, x, y):
+            return x * 2 if x.shape[0] % 2 == 0 and x.shape[0] > y.shape[0] else x
+
+    sizes = {"x": {0: Dim.DYNAMIC}, "y": {0: Dim.AUTO}}
+    program = export(Net(), (torch.ones(6), torch.ones(3)), dynamic_shapes=sizes)
+    for made in (program.module(), again(program).module()):
+        torch.testing.assert_close(made(torch.ones(8), torch.ones(5)), torch.full((8,), 2.0))
+        with pytest.raises(AssertionError, match=r"Guard failed: s0 % 2 == 0, where s0 is 7"):
+            made(torch.ones(7), torch.ones(2))
+        with pytest.raises(AssertionError, match=r"Guard failed: s0 > s1, where s0 is 4, s1 is 4"):
+            made(torch.ones(4), torch.ones(4))
+
+
+def test_a_loop_over_a_number_that_may_change_fixes_it_and_one_that_has_to_change_is_refused():
+    class Net(nn.Module):
+        def forward(self, x, n):
+            for i in range(n):
+                x = x + i
+            return x * x.shape[0]
+
+    sizes = {"x": {0: Dim.AUTO}, "n": Dim.AUTO}
+    program = export(Net(), (torch.ones(4), 3), dynamic_shapes=sizes)
+    torch.testing.assert_close(program.module()(torch.ones(6), 3), Net()(torch.ones(6), 3))
+    with pytest.raises(AssertionError, match="n: the program was exported for 3, got 4"):
+        program.module()(torch.ones(6), 4)
+    with pytest.raises(UserError, match="a loop over a size"):
+        export(Net(), (torch.ones(4), 3), dynamic_shapes={"x": None, "n": Dim.DYNAMIC})
+
+
+def test_a_size_of_the_form_4b_is_held_to_it():
+    class Net(nn.Module):
+        def forward(self, x, y):
+            return x.reshape(y.shape[0], 4) + y[:, None]
+
+    b = Dim("b", max=100)
+    program = export(Net(), (torch.ones(8), torch.ones(2)), dynamic_shapes={"x": {0: 4 * b}, "y": {0: b}})
+    for made in (program.module(), again(program).module()):
+        assert made(torch.ones(12), torch.ones(3)).shape == (3, 4)
+        with pytest.raises(AssertionError, match=r"y.size\(\)\[0\] is 2, and b is 3 in another input"):
+            made(torch.ones(12), torch.ones(2))
+        with pytest.raises(AssertionError, match=r"x.size\(\)\[0\] is of the form 4\*b, where b is an int: got 9"):
+            made(torch.ones(9), torch.ones(2))
+        with pytest.raises(AssertionError, match=r"x.size\(\)\[0\] is 4\*b with 0 <= b <= 100, got 404"):
+            made(torch.ones(404), torch.ones(101))
+
+
+def test_guards_of_a_file_are_comparisons_of_sizes_only():
+    from torch.export._guards import Guard
+
+    for text in ("__import__('os').getcwd()", "a.b > 1", "[a] == 1", "a > 1 > 2", "(lambda: a)() == 1"):
+        with pytest.raises(ValueError, match="a guard is a comparison of sizes"):
+            Guard(text, True)
+    assert not Guard("1 // a == 1", True).holds({"a": 0})
