@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -45,9 +46,11 @@ bool spares_rows(const RegionCall& call, int64_t ndim) {
 template <class T>
 void fill(T* data, int64_t n) {
   uint64_t state = 88172645463325252u;  // xorshift64: any seed but zero
+  // As many bits as a number has: sums of fewer may be exact, in any order.
+  constexpr int kBits = std::numeric_limits<T>::digits;
   for (int64_t i = 0; i < n; ++i) {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-    data[i] = T(int64_t(state >> 40)) / T(1 << 21) - T(4);
+    data[i] = T(int64_t(state >> (64 - kBits))) / T(int64_t(1) << (kBits - 3)) - T(4);
   }
 }
 

@@ -235,11 +235,13 @@ bool agrees(const FusedLoop& mine, Loop theirs, const char* scalars) {
                                T(0.3)};
   T values[4][n];                       // two results, two operands
   uint64_t state = 88172645463325252u;  // xorshift64: any seed but zero
+  // As many bits as a number has: products of fewer may be exact, and show no rounding.
+  constexpr int kBits = Limits::digits;
   for (int i = 0; i < n; ++i)
     for (int k : {2, 3}) {
       state ^= state << 13, state ^= state >> 7, state ^= state << 17;
       values[k][i] = i < kNumbers * kNumbers ? special[k == 2 ? i / kNumbers : i % kNumbers]
-                                             : T(int64_t(state >> 40)) / T(1 << 21) - T(4);
+                                             : T(int64_t(state >> (64 - kBits))) / T(int64_t(1) << (kBits - 3)) - T(4);
     }
   char* data[] = {reinterpret_cast<char*>(values[0]), reinterpret_cast<char*>(values[2]),
                   reinterpret_cast<char*>(values[3])};

@@ -7,7 +7,7 @@ import re
 
 import pytest
 import torch
-from test_plan import plan_of, same
+from test_plan import check, plan_of, same
 
 FUSES = platform.machine() == "x86_64"
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.0, 0.5, 1e-30, 1e30, 1e-45, float("inf"), float("-inf"), float("nan")]
@@ -185,3 +185,11 @@ def test_composed_softmax_and_norm_by_blocks_of_rows(threads):
             assert same(plan(*args), f(*args))
     finally:
         torch.set_num_threads(before)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_slopes_are_rounded_where_the_operators_round(dtype):
+    def f(g, y):
+        return torch.ops.aten.tanh_backward(g, y) * 1.5, torch.ops.aten.sigmoid_backward(g, y) * 1.5
+
+    check(f, torch.randn(1003, dtype=dtype), torch.randn(1003, dtype=dtype).tanh())
