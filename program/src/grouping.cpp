@@ -74,10 +74,23 @@ double as_double(const TileValue& v) {
 
 }  // namespace
 
+// Whether a call may be one that gives a tensor in another dtype, in the order in which it lies.
+bool Grouping::converts(const RegionCall& call) const {
+  const auto is_value = [](const RegionArgument& a) { return a.form != RegionArgument::Form::Constant; };
+  if (call.results.size() != 1 || std::count_if(call.arguments.begin(), call.arguments.end(), is_value) != 1)
+    return false;
+  const RegionArgument& a = *std::find_if(call.arguments.begin(), call.arguments.end(), is_value);
+  const Cell &from = cells_[size_t(a.values[0])], &to = cells_[size_t(call.results[0])];
+  if (a.form != RegionArgument::Form::Value || !from.is(Cell::Tag::Tensor) || !to.is(Cell::Tag::Tensor)) return false;
+  const Tensor &one = from.to_tensor(), &other = to.to_tensor();
+  return one.dtype() != other.dtype() && one.sizes() == other.sizes() && one.strides() == other.strides() &&
+         one.device() == other.device() && one->storage != other->storage;
+}
+
 std::optional<Observed> Grouping::look_at(int index) {
   const RegionCall& call = text_.calls[size_t(index)];
   const Attr& attr = call.row->attr;
-  if ((!attr.is_pointwise && !attr.is_composite) || attr.is_view || call.gives_list ||
+  if ((!attr.is_pointwise && !attr.is_composite && !converts(call)) || attr.is_view || call.gives_list ||
       !singles_[size_t(index)].lists.empty())
     return {};
   for (int v : call.results) {

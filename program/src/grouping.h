@@ -23,6 +23,7 @@ class Grouping {
   };
   bool is_run_in_tiles(const Item& item) const;
   bool reads_handed_out(const Item& item) const;
+  bool converts(const RegionCall& call) const;
   std::optional<Observed> look_at(int call);
   bool takes(const Item& item, int call) const;
   size_t operands(const std::vector<int>& calls) const;

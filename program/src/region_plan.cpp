@@ -7,6 +7,7 @@
 #include "epilogue.h"
 #include "flat.h"
 #include "grouping.h"
+#include "repeats.h"
 #include "rows.h"
 #include "straight.h"
 
@@ -83,19 +84,24 @@ RegionPlan::RegionPlan(const RegionText& text, const Cell* const* inputs, Cell* 
     : text_(text), guards_(text, inputs) {
   std::vector<Cell> cells(size_t(text.values));
   for (int i = 0; i < text.inputs; ++i) cells[size_t(i)] = *inputs[i];
-  std::vector<Step> steps;
-  for (size_t k = 0; k < text.calls.size(); ++k) {
-    const RegionCall& call = text.calls[k];
+  std::vector<bool> hands_out;
+  for (const RegionCall& call : text.calls) {
     Epilogue::Probe probe;
     make_call(call, cells);
     const Cell* result = call.results.size() == 1 && !call.gives_list ? &cells[size_t(call.results[0])] : nullptr;
-    hands_out_.push_back(result && result->is(Cell::Tag::Tensor) && probe.is_taken_for(result->to_tensor()));
-    steps.push_back(single(int(k), cells));
+    hands_out.push_back(result && result->is(Cell::Tag::Tensor) && probe.is_taken_for(result->to_tensor()));
   }
   for (size_t i = 0; i < text.outputs.size(); ++i) outputs[i] = cells[size_t(text.outputs[i])];
   // Numbers that calls take as tensors are tensors from here on.
   for (int i = 0; i < text.inputs; ++i)
     if (guards_[size_t(i)].as_tensor) cells[size_t(i)] = Cell(number_as_tensor(cells[size_t(i)]));
+  Repeats repeats(text, cells);
+  text_ = repeats.sink();
+  std::vector<Step> steps;
+  for (size_t k = 0; k < text_.calls.size(); ++k) {
+    hands_out_.push_back(hands_out[size_t(repeats.origins()[k])]);
+    steps.push_back(single(int(k), cells));
+  }
   Grouping(*this, cells, std::move(steps)).group();
   const auto is_elsewhere = [](const Cell& c) {
     return c.is(Cell::Tag::Tensor) && c.to_tensor().device().type != DeviceType::CPU;

@@ -72,7 +72,7 @@ class RegionPlan {
   static bool run_call(const Step& s, Registers& registers, int64_t rows);
   static bool invoke(const Step& s, Registers& registers, Result& result);
 
-  const RegionText& text_;
+  RegionText text_;
   Guards guards_;
   std::vector<Step> steps_;
   std::vector<bool> hands_out_;  // by call, whether its kernel does epilogues

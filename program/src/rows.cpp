@@ -1,6 +1,7 @@
 #include "rows.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -16,18 +17,33 @@ namespace {
 
 constexpr int64_t kSomeBytes = 64 << 10;  // of all values, for the rows that are done at a time
 constexpr int64_t kMostBytes = 1 << 20;   // of all values within: more lies no better than in tensors
+constexpr int64_t kMostFoldBytes = kMostBytes / 2;
 constexpr int64_t kTaskElements = 16384;
+constexpr size_t kMostWaiting = 32;  // steps that a stretch is looked for beyond
 
 struct Shown {
   std::optional<RowLoop> loop;
+  std::optional<ColumnLoop> columns;
   int times = 0;
   int64_t n = 0;
   const void *in = nullptr, *out = nullptr;
 };
 
 void see(void* to, const RowLoop& loop, int64_t n, const Tensor& in, const Tensor& out) {
-  *static_cast<Shown*>(to) = {loop, static_cast<Shown*>(to)->times + 1, n, in.data(), out.data()};
+  *static_cast<Shown*>(to) = {loop, {}, static_cast<Shown*>(to)->times + 1, n, in.data(), out.data()};
 }
+void see_columns(void* to, const ColumnLoop& loop, int64_t n, const Tensor& in, const Tensor& out) {
+  *static_cast<Shown*>(to) = {{}, loop, static_cast<Shown*>(to)->times + 1, n, in.data(), out.data()};
+}
+struct ColumnWatch {
+  explicit ColumnWatch(Shown* to) noexcept {
+    if (torch_columns_seen) torch_columns_seen(see_columns, to);
+  }
+  ~ColumnWatch() {
+    if (torch_columns_seen) torch_columns_seen(nullptr, nullptr);
+  }
+  ColumnWatch(const ColumnWatch&) = delete;
+};
 
 }  // namespace
 
@@ -36,18 +52,21 @@ class Rows::Finder {
   Finder(RegionPlan& plan, const std::vector<Cell>& cells) : plan_(plan), cells_(cells) {}
 
   void find() {
-    std::vector<Step> done;
-    for (Step& s : plan_.steps_) {
-      if (!takes(s)) {
-        end(done);
-        if (!takes(s)) {
-          done.push_back(std::move(s));
-          continue;
-        }
+    std::vector<Step> todo = std::move(plan_.steps_), done;
+    for (size_t first = 0; first < todo.size();) {
+      const size_t end = look_from(first, todo);
+      std::optional<Step> all = reduces() ? make() : std::nullopt;
+      if (!all) {
+        done.push_back(std::move(todo[first++]));
+        continue;
       }
-      stretch_.push_back(std::move(s));
+      for (Step* s : before_) done.push_back(std::move(*s));
+      done.push_back(std::move(*all));
+      std::vector<Step> rest;
+      for (Step* s : after_) rest.push_back(std::move(*s));
+      first = end - rest.size();
+      std::move(rest.begin(), rest.end(), todo.begin() + ptrdiff_t(first));
     }
-    end(done);
     plan_.steps_ = std::move(done);
   }
 
@@ -70,6 +89,38 @@ class Rows::Finder {
     return is_wide(sizes);
   }
 
+  // Gathers the stretch that begins with a step, up to where it returns: what joins it, what may stand before it, and
+  // what waits until it is over.
+  size_t look_from(size_t first, std::vector<Step>& steps) {
+    sizes_.clear(), made_.clear(), late_.clear(), folds_.clear(), fold_bytes_ = 0;
+    stretch_.clear(), before_.clear(), after_.clear();
+    size_t i = first;
+    for (; i < steps.size() && after_.size() < kMostWaiting; ++i) {
+      Step& s = steps[i];
+      const bool waits = std::any_of(s.in.begin(), s.in.end(), [&](int v) { return late_.count(v) > 0; });
+      if (!waits && takes(s)) {
+        stretch_.push_back(&s);
+      } else if (i == first) {
+        return i + 1;
+      } else if (!waits && std::none_of(s.in.begin(), s.in.end(), [&](int v) { return is_made(v); })) {
+        before_.push_back(&s);
+      } else {
+        after_.push_back(&s);
+        late_.insert(s.out.begin(), s.out.end());
+      }
+    }
+    return i;
+  }
+  bool reduces() const {
+    bool reduces = false, walks = false;
+    for (const Step* s : stretch_)
+      if (const Step& g = group_of(*s); !g.tiles)
+        reduces = true;
+      else
+        walks |= over_rows(g) != nullptr;
+    return reduces && walks;
+  }
+
   bool takes(const Step& s) {
     const auto sizes = sizes_;
     if (takes_group(group_of(s)) || takes_call(s)) {
@@ -77,7 +128,9 @@ class Rows::Finder {
       return true;
     }
     sizes_ = sizes;
-    return false;
+    if (!takes_fold(s)) return false;
+    late_.insert(s.out[0]);
+    return true;
   }
   bool is_made(int v) const { return std::find(made_.begin(), made_.end(), v) != made_.end(); }
 
@@ -114,19 +167,66 @@ class Rows::Finder {
     return at->second.has_value();
   }
 
-  // The loop that the call ran, if it was one, on just these rows, and gives what the call gave.
-  static std::optional<RowLoop> loop_of(const Step& s, const Tensor& in, const Tensor& out) {
+  // A reduction over all dims but the last one, of rows that are folded part by part. One part would be one task for
+  // all rows: that call comes after the stretch.
+  bool takes_fold(const Step& s) {
+    if (!s.row || s.gives_list || !s.lists.empty() || s.row->fills.size() != 1 || s.out.size() != 1) return false;
+    if (sizes_.empty() || !is_tensor(s.in[0]) || !is_tensor(s.out[0])) return false;
+    const Tensor &in = tensor(s.in[0]), &out = tensor(s.out[0]);
+    if (!is_wide(in.sizes()) || !in.is_contiguous() || !out.is_contiguous() || out.numel() != in.size(-1) ||
+        in.numel() == out.numel() || out.dim() == 0 || out.size(-1) != in.size(-1))
+      return false;
+    auto [at, is_new] = column_loops_.try_emplace(s.calls[0]);
+    if (is_new) at->second = columns_of(s, in, out);
+    if (!at->second || at->second->part >= in.numel() / in.size(-1)) return false;
+    if (!folds_.empty() && column_loops_.at(folds_[0]->calls[0])->part != at->second->part) return false;
+    const int64_t bytes = is_made(s.in[0]) ? ColumnLoop::kRows * in.size(-1) * in.item_size() : 0;
+    if (fold_bytes_ + bytes > kMostFoldBytes) return false;
+    fold_bytes_ += bytes;
+    folds_.push_back(&s);
+    return true;
+  }
+
+  // What a call showed of its loop, if that was one, over just these tensors, and what it gave.
+  static Tensor shown_of(const Step& s, const Tensor& in, Shown& shown) {
     torch::Value values[kMaxParameters];
     std::memcpy(static_cast<void*>(values), s.row->ready, sizeof(torch::Value) * s.row->row->schema.count);
     values[s.row->fills[0].parameter].tensor = in.get();
-    Shown shown;
     Result result;
-    RowWatch watch(see, &shown);
+    const RowWatch rows(see, &shown);
+    const ColumnWatch columns(&shown);
     s.row->row->invoke(values, result);
     const Tensor& made = result.tensors[0];
-    if (shown.times != 1 || shown.n != in.size(-1) || shown.in != in.data() || !made || shown.out != made.data() ||
-        shown.loop->in != in.dtype() || shown.loop->out != out.dtype())
-      return {};
+    return shown.times == 1 && shown.n == in.size(-1) && shown.in == in.data() && made && shown.out == made.data()
+               ? made
+               : Tensor();
+  }
+  static std::optional<ColumnLoop> columns_of(const Step& s, const Tensor& in, const Tensor& out) {
+    Shown shown;
+    const Tensor made = shown_of(s, in, shown);
+    if (!made || !shown.columns) return {};
+    const ColumnLoop& loop = *shown.columns;
+    const int64_t n = shown.n, rows = in.numel() / n, step = n * in.item_size();
+    const Tensor memory = empty_tensor({2, n * loop.bytes}, DType::UInt8),
+                 again = empty_tensor(out.sizes(), out.dtype());
+    char *const sum = static_cast<char*>(memory.data()), *const next = sum + n * loop.bytes;
+    for (int64_t first = 0; first < rows; first += loop.part) {
+      char* const to = first ? next : sum;
+      loop.reset(to, n);
+      const int64_t end = std::min(rows, first + loop.part);
+      for (int64_t r = first; r < end; r += ColumnLoop::kRows)
+        loop.fold(static_cast<const char*>(in.data()) + r * step, step, std::min(ColumnLoop::kRows, end - r), n, r, to);
+      if (first) loop.merge(sum, next, n);
+    }
+    loop.finish(sum, n, loop.number, again.data());
+    if (std::memcmp(again.data(), made.data(), size_t(n * out.item_size())) != 0) return {};
+    return loop;
+  }
+  // The loop that the call ran, if it was one, on just these rows, and gives what the call gave.
+  static std::optional<RowLoop> loop_of(const Step& s, const Tensor& in, const Tensor& out) {
+    Shown shown;
+    const Tensor made = shown_of(s, in, shown);
+    if (!made || !shown.loop || shown.loop->in != in.dtype() || shown.loop->out != out.dtype()) return {};
     const int64_t rows = out.numel(), bytes = out.item_size();
     for (int64_t r : {int64_t(0), rows / 2, rows - 1}) {
       alignas(16) char number[16];
@@ -142,27 +242,11 @@ class Rows::Finder {
     for (size_t c = 0; c < plan_.text_.calls.size(); ++c)
       for (const RegionArgument& a : plan_.text_.calls[c].arguments)
         if (std::find(a.values.begin(), a.values.end(), v) != a.values.end() &&
-            std::none_of(stretch_.begin(), stretch_.end(), [&](const Step& s) {
-              return std::find(s.calls.begin(), s.calls.end(), int(c)) != s.calls.end();
+            std::none_of(stretch_.begin(), stretch_.end(), [&](const Step* s) {
+              return std::find(s->calls.begin(), s->calls.end(), int(c)) != s->calls.end();
             }))
           return true;
     return false;
-  }
-
-  void end(std::vector<Step>& done) {
-    bool reduces = false, walks = false;
-    for (const Step& s : stretch_)
-      if (const Step& g = group_of(s); !g.tiles)
-        reduces = true;
-      else
-        walks |= over_rows(g) != nullptr;
-    std::optional<Step> all;
-    if (reduces && walks) all = make();
-    if (all)
-      done.push_back(std::move(*all));
-    else
-      std::move(stretch_.begin(), stretch_.end(), std::back_inserter(done));
-    sizes_.clear(), made_.clear(), stretch_.clear();
   }
 
   std::optional<Step> make() {
@@ -174,18 +258,23 @@ class Rows::Finder {
     const auto row_bytes = [&](int v) {
       return tensor(v).item_size() * (is_wide(tensor(v).sizes()) ? rows->columns_ : int64_t(1));
     };
-    std::set<int> wide;
-    for (const Step& s : stretch_)
-      for (const auto* values : {&s.in, &s.out})
+    std::set<int> wide, folded;
+    for (const Step* s : stretch_)
+      for (const auto* values : {&s->in, &s->out})
         for (int v : *values)
           if (is_wide(tensor(v).sizes())) wide.insert(v);
     int64_t bytes = 0;
     for (int v : wide) bytes += row_bytes(v);
     rows->some_ = std::clamp<int64_t>(kSomeBytes / bytes, 1, RowLoop::kMostRows);
+    if (!folds_.empty()) {
+      rows->some_ = std::min(ColumnLoop::kRows, int64_t(std::bit_floor(uint64_t(rows->some_))));
+      rows->part_ = column_loops_.at(folds_[0]->calls[0])->part;
+    }
+    for (const Step* s : folds_) folded.insert(s->in[0]);
 
     std::map<int, int> last;  // the step that reads a value last
     for (size_t i = 0; i < stretch_.size(); ++i)
-      for (int v : stretch_[i].in) last[v] = int(i);
+      for (int v : stretch_[i]->in) last[v] = int(i);
     std::map<int, int> places;
     std::multimap<int64_t, int64_t> free;  // by bytes
     std::map<int, std::pair<int64_t, int64_t>> taken;
@@ -199,7 +288,8 @@ class Rows::Finder {
           rows->out_.push_back({v, Geometry(tensor(v))});
           all.out.push_back(v);
         } else {
-          const int64_t bytes = (p.row_step * rows->some_ + 63) / 64 * 64;
+          p.is_folded = folded.count(v) > 0;
+          const int64_t bytes = (p.row_step * (p.is_folded ? ColumnLoop::kRows : rows->some_) + 63) / 64 * 64;
           if (auto room = free.find(bytes); room != free.end()) {
             p.offset = room->second;
             free.erase(room);
@@ -207,7 +297,7 @@ class Rows::Finder {
             p.offset = rows->bytes_;
             rows->bytes_ += bytes;
           }
-          taken[v] = {bytes, p.offset};
+          if (!p.is_folded) taken[v] = {bytes, p.offset};
         }
       } else {
         all.in.push_back(v);
@@ -217,9 +307,18 @@ class Rows::Finder {
       return at->second;
     };
     for (size_t i = 0; i < stretch_.size(); ++i) {
-      const Step &s = stretch_[i], &g = group_of(s);
+      const Step &s = *stretch_[i], &g = group_of(s);
       Part part;
       all.calls.insert(all.calls.end(), s.calls.begin(), s.calls.end());
+      if (std::find(folds_.begin(), folds_.end(), &s) != folds_.end()) {
+        const ColumnLoop& loop = *column_loops_.at(s.calls[0]);
+        rows->folds_.push_back(
+            {loop, place(s.in[0], row_bytes(s.in[0])), row_bytes(s.in[0]), s.out[0], rows->part_bytes_});
+        rows->part_bytes_ += (loop.bytes * rows->columns_ + 63) / 64 * 64;
+        rows->out_.push_back({s.out[0], Geometry(tensor(s.out[0]))});
+        all.out.push_back(s.out[0]);
+        continue;
+      }
       if (g.tiles) {
         part.tiles = over_rows(g);
         part.is_of_numbers = !part.tiles;
@@ -244,17 +343,21 @@ class Rows::Finder {
     }
     if (rows->bytes_ > kMostBytes) return {};
     rows->grain_ = std::max<int64_t>(1, kTaskElements / (rows->columns_ * rows->some_));
-    rows->steps_ = std::move(stretch_);
+    for (Step* s : stretch_) rows->steps_.push_back(std::move(*s));
     all.rows = std::move(rows);
     return all;
   }
 
   RegionPlan& plan_;
   const std::vector<Cell>& cells_;
-  std::map<int, std::optional<RowLoop>> loops_;  // by call
+  std::map<int, std::optional<RowLoop>> loops_;            // by call
+  std::map<int, std::optional<ColumnLoop>> column_loops_;  // by call
   std::vector<int64_t> sizes_;
-  std::vector<int> made_;
-  std::vector<Step> stretch_;
+  std::vector<int> made_;  // within, row by row
+  std::set<int> late_;     // what is there only after the stretch
+  std::vector<Step*> stretch_, before_, after_;
+  std::vector<const Step*> folds_;  // of the stretch
+  int64_t fold_bytes_ = 0;          // of what they read that was made within
 };
 
 void Rows::find(RegionPlan& plan, const std::vector<Cell>& cells) { Finder(plan, cells).find(); }
@@ -267,33 +370,62 @@ bool Rows::run(RegionPlan::Registers& registers) const {
         std::none_of(out_.begin(), out_.end(), [&](const auto& o) { return o.first == p.value; }))
       return false;
   for (const auto& [v, geometry] : out_) registers.own(v, geometry.empty());
-  parallel_for((rows_ + some_ - 1) / some_, grain_, [&](int64_t begin, int64_t end) {
+  const auto walk = [&](int64_t begin, int64_t end, char* accumulators) {
     const Tensor memory = bytes_ ? empty_tensor({bytes_ + 64}, DType::UInt8) : Tensor();
     char* const room =
         bytes_ ? reinterpret_cast<char*>((reinterpret_cast<uintptr_t>(memory.data()) + 63) / 64 * 64) : nullptr;
     char** const at = static_cast<char**>(__builtin_alloca(sizeof(char*) * places_.size()));
     for (size_t i = 0; i < places_.size(); ++i) {
       const Place& p = places_[i];
-      at[i] =
-          p.offset >= 0 ? room + p.offset : static_cast<char*>(registers[p.value]->data()) + begin * some_ * p.row_step;
+      at[i] = p.offset >= 0 ? room + p.offset : static_cast<char*>(registers[p.value]->data()) + begin * p.row_step;
     }
-    for (int64_t first = begin * some_; first < std::min(rows_, end * some_); first += some_) {
-      const int64_t count = std::min(some_, rows_ - first);
-      for (const Part& part : parts_) {
-        char* data[kMaxOperands];
-        for (size_t k = 0; k < part.at.size(); ++k) data[k] = at[part.at[k]];
-        if (!part.tiles)
-          part.loop(data[1], part.steps[1], count, columns_, data[0]);
-        else if (part.is_of_numbers)
-          part.tiles->run(data, count);
-        else
-          part.tiles->run_each(data, columns_, count, part.steps.data());
-      }
+    for (const Fold& f : folds_) f.loop.reset(accumulators + f.offset, columns_);
+    const int64_t step = folds_.empty() ? end - begin : ColumnLoop::kRows;
+    for (int64_t first = begin; first < end; first += step) {
+      const int64_t count = std::min(step, end - first);
+      run_rows(first, count, at);
+      for (const Fold& f : folds_)
+        f.loop.fold(at[f.at] - count * f.step, f.step, count, columns_, first, accumulators + f.offset);
       for (size_t i = 0; i < places_.size(); ++i)
-        if (places_[i].offset < 0) at[i] += some_ * places_[i].row_step;
+        if (places_[i].is_folded) at[i] = room + places_[i].offset;
     }
+  };
+  if (folds_.empty()) {
+    parallel_for((rows_ + some_ - 1) / some_, grain_,
+                 [&](int64_t begin, int64_t end) { walk(begin * some_, std::min(rows_, end * some_), nullptr); });
+    return true;
+  }
+  const int64_t parts = (rows_ + part_ - 1) / part_;
+  const Tensor memory = empty_tensor({parts * part_bytes_}, DType::UInt8);
+  char* const accumulators = static_cast<char*>(memory.data());
+  parallel_run(parts, [&](int64_t part) {
+    walk(part * part_, std::min(rows_, (part + 1) * part_), accumulators + part * part_bytes_);
   });
+  for (const Fold& f : folds_) {
+    char* const sum = accumulators + f.offset;
+    for (int64_t part = 1; part < parts; ++part) f.loop.merge(sum, sum + part * part_bytes_, columns_);
+    f.loop.finish(sum, columns_, f.loop.number, registers[f.value]->data());
+  }
   return true;
+}
+
+// Some rows after the other; `at` goes on with them.
+void Rows::run_rows(int64_t first, int64_t count, char** at) const {
+  for (const int64_t end = first + count; first < end; first += some_) {
+    const int64_t some = std::min(some_, end - first);
+    for (const Part& part : parts_) {
+      char* data[kMaxOperands];
+      for (size_t k = 0; k < part.at.size(); ++k) data[k] = at[part.at[k]];
+      if (!part.tiles)
+        part.loop(data[1], part.steps[1], some, columns_, data[0]);
+      else if (part.is_of_numbers)
+        part.tiles->run(data, some);
+      else
+        part.tiles->run_each(data, columns_, some, part.steps.data());
+    }
+    for (size_t i = 0; i < places_.size(); ++i)
+      if (places_[i].offset < 0 || places_[i].is_folded) at[i] += some * places_[i].row_step;
+  }
 }
 
 std::string Rows::describe(const RegionPlan& plan) const {

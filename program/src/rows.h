@@ -5,8 +5,11 @@
 //   div
 //
 // Unlike in blocks (blocks.h) nothing is called: reductions over the last dim show their loop (torch/core/row_loops.h),
-// and what stays within has no tensor. No operator is known by name.
+// and what stays within has no tensor. Sums over all dims but the last one, as of gradients of weights, go on with each
+// few rows in accumulators of their own. Steps that cannot join wait, where what joins needs nothing of them. No
+// operator is known by name.
 #pragma once
+#include "columns.h"
 #include "region_plan.h"
 #include "torch/core/row_loops.h"
 
@@ -29,9 +32,11 @@ class Rows {
   // Where a value lies: in a tensor of the region, or at an offset into a task's own memory, for some rows.
   struct Place {
     int value;
-    int64_t offset;    // -1: a tensor
-    int64_t row_step;  // bytes; 0 where all rows have the same
+    int64_t offset;          // -1: a tensor
+    int64_t row_step;        // bytes; 0 where all rows have the same
+    bool is_folded = false;  // there is room for all rows that columns are folded with at once
   };
+  void run_rows(int64_t first, int64_t count, char** at) const;
   // A group over rows, or over the numbers of some rows, or a reduction of rows to numbers.
   struct Part {
     const Tiles* tiles = nullptr;  // null: `loop`
@@ -40,12 +45,22 @@ class Rows {
     std::vector<int> at;         // places of its operands, outputs first
     std::vector<int64_t> steps;  // theirs from row to row
   };
+  // A reduction of columns to numbers.
+  struct Fold {
+    ColumnLoop loop;
+    int at;          // the place of what it reads
+    int64_t step;    // from row to row
+    int value;       // that it gives
+    int64_t offset;  // of its accumulators, in those of a part
+  };
   std::vector<Step> steps_;
   std::vector<Part> parts_;
+  std::vector<Fold> folds_;
   std::vector<Place> places_;
   std::vector<std::pair<int, Geometry>> expected_;  // of operands that a call made
   std::vector<std::pair<int, Geometry>> out_;
   int64_t rows_ = 0, columns_ = 0, some_ = 0, bytes_ = 0, grain_ = 0;
+  int64_t part_ = 0, part_bytes_ = 0;  // rows whose columns are folded together, and their accumulators
 };
 
 }  // namespace torch::program

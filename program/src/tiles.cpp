@@ -11,6 +11,33 @@ namespace torch::program {
 namespace {
 constexpr int64_t kTileBytes = 4096;  // of one value: a dozen of them fit into the first cache
 constexpr int kMaxRegisters = 200;
+constexpr int64_t kLongColumns = 256;  // of rows at whose begin filling a tile with a number costs little
+
+// A tile of the number that an operand is.
+template <class T>
+void fill(char* const* data, int64_t n, const void*) {
+  alignas(32) T block[32 / sizeof(T)];  // which is moved as vectors, whatever the compiler makes of loops
+  std::fill_n(block, std::size(block), *reinterpret_cast<const T*>(data[1]));
+  constexpr int64_t kSome = std::size(block);
+  T* const to = reinterpret_cast<T*>(data[0]);
+  int64_t i = 0;
+  for (; i + kSome <= n; i += kSome) std::memcpy(to + i, block, sizeof block);
+  std::copy_n(block, n - i, to + i);
+}
+Loop fill_of(int64_t bytes) {
+  switch (bytes) {
+    case 1:
+      return fill<uint8_t>;
+    case 2:
+      return fill<uint16_t>;
+    case 4:
+      return fill<uint32_t>;
+    case 8:
+      return fill<uint64_t>;
+    default:
+      return nullptr;
+  }
+}
 }  // namespace
 
 bool TileCall::operator==(const TileCall& o) const {
@@ -209,6 +236,25 @@ class Tiles::Builder {
     }
     return FusedLoop::make(steps, keeps, is_constant, known_[begin].type);
   }
+  // Has the step read tiles that are full of the numbers; false where that would cost more than it saves. Softmax
+  // composed with backward: the comparison with a row's maximum would end its walk over rows.
+  bool fill_numbers(size_t i, std::vector<Step>& done) {
+    Step& s = to_.steps_[i];
+    if (to_.columns_ < kLongColumns) return false;
+    for (int k = known_[i].outputs; k < s.operands; ++k) {
+      const int r = s.at[k];
+      if (r >= int(to_.widths_.size()) || to_.widths_[size_t(r)] != 0) continue;
+      auto [at, is_new] = filled_.try_emplace(r, first_temporary_ + to_.temporaries_);
+      if (is_new) {
+        const Loop fill = fill_of(item_size(to_.kernel_.types[r]));
+        if (!fill || at->second >= kMaxRegisters) return filled_.erase(at), false;
+        ++to_.temporaries_;
+        done.push_back({fill, 2, 0, {uint8_t(at->second), uint8_t(r)}});
+      }
+      s.at[k] = uint8_t(at->second);
+    }
+    return true;
+  }
   // Puts one loop in the place of several, as many as it takes.
   void fuse() {
     std::vector<Step> done;
@@ -219,7 +265,7 @@ class Tiles::Builder {
       const size_t least = reads_number(i) ? 1 : 2;
       for (; end >= i + least && !loop; --end) loop = fuse(i, end);
       if (!loop) {
-        if (reads_number(i)) to_.columns_ = 0;
+        if (reads_number(i) && !fill_numbers(i, done)) to_.columns_ = 0;
         done.push_back(to_.steps_[i++]);
         continue;
       }
@@ -262,7 +308,7 @@ class Tiles::Builder {
   const std::vector<TileValue>& values_;
   const std::vector<TileCall>& calls_;
   std::map<Key, int> place_;
-  std::map<int, int> last_;
+  std::map<int, int> last_, filled_;  // by value; by operand that is a number, the tile full of it
   std::vector<Key> constants_;
   std::vector<Known> known_;
   std::vector<int> free_;

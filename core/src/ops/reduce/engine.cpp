@@ -11,6 +11,7 @@
 
 #include "dispatch/work.h"
 #include "iterate/staging.h"
+#include "ops/reduce/columns.h"
 #include "torch/core/interrupt.h"
 #include "torch/core/row_loops.h"
 
@@ -151,9 +152,11 @@ void fold_along(const Plan& p, Buffers* buffers, const char* from, int64_t n, in
   }
 }
 
+bool is_narrow(const Plan& p, int64_t columns) { return columns * p.kernel_item <= 32; }
+
 // Few columns would leave most lanes idle: dense rows are taken several at a time, as one wide row.
 bool fold_narrow(const Plan& p, const char* from, int64_t rows, int64_t columns, char* acc) {
-  if (columns * p.kernel_item > 32 || p.run.in != columns * p.item || rows < 256) return false;
+  if (!is_narrow(p, columns) || p.run.in != columns * p.item || rows < 256) return false;
   int64_t width = 256 / columns;
   alignas(64) char wide[256 * kMaxAcc];
   int64_t size = p.kernel->acc_size;
@@ -235,7 +238,33 @@ std::unordered_map<std::thread::id, RowWatch*>& innermost_watches() {
   return all;
 }
 
+struct ColumnWatch {
+  ColumnLoop::Seen seen = nullptr;
+  void* to = nullptr;
+};
+std::unordered_map<std::thread::id, ColumnWatch>& column_watches() {
+  static auto& all = *new std::unordered_map<std::thread::id, ColumnWatch>;
+  return all;
+}
+ColumnWatch column_watch() {
+  const std::lock_guard lock(row_watch_lock);
+  const auto at = column_watches().find(std::this_thread::get_id());
+  return at == column_watches().end() ? ColumnWatch() : at->second;
+}
+
 }  // namespace
+}  // namespace torch
+
+void torch_columns_seen(torch::ColumnLoop::Seen seen, void* to) noexcept {
+  using namespace torch;
+  const std::lock_guard lock(row_watch_lock);
+  const auto me = std::this_thread::get_id();
+  const int before = int(column_watches().erase(me));
+  if (seen) column_watches()[me] = {seen, to};
+  row_watches += int(seen != nullptr) - before;
+}
+
+namespace torch {
 
 RowWatch::RowWatch(Seen seen, void* to) noexcept : seen_(seen), to_(to) {
   const std::lock_guard lock(row_watch_lock);
@@ -294,12 +323,21 @@ void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims,
     }
   };
   const int64_t pieces_wanted = std::min(work / kPiece, kMaxPieces);
+  const bool is_shown = TORCH_UNLIKELY(row_watches.load(std::memory_order_relaxed) != 0) && ending.of_rows &&
+                        p.direct && p.rest_count == 0 && self.is_contiguous() && outs[0].is_contiguous();
+  const auto show_columns = [&](int64_t part) {
+    if (!is_shown || p.along || p.kept_count != 0 || is_narrow(p, p.lane.size)) return;
+    if (const ColumnWatch watch = column_watch(); watch.seen)
+      watch.seen(watch.to,
+                 {p.kernel->reset, p.kernel->across, p.kernel->merge, ending.of_rows, acc_size, ending.number, part},
+                 p.lane.size, self, outs[0]);
+  };
   if (p.units >= kFewUnits || pieces_wanted < 2) {
-    if (const RowWatch* watch = RowWatch::current(); TORCH_UNLIKELY(watch != nullptr))
-      if (ending.of_rows && p.along && p.direct && p.rest_count == 0 && self.is_contiguous() && outs[0].is_contiguous())
-        watch->show(
-            {p.kernel->reset, p.kernel->along, ending.of_rows, acc_size, ending.number, self.dtype(), outs[0].dtype()},
-            p.run.size, self, outs[0]);
+    if (const RowWatch* watch = is_shown && p.along ? RowWatch::current() : nullptr)
+      watch->show(
+          {p.kernel->reset, p.kernel->along, ending.of_rows, acc_size, ending.number, self.dtype(), outs[0].dtype()},
+          p.run.size, self, outs[0]);
+    show_columns(p.run.size);
     parallel_for(p.units, std::max<int64_t>(1, kPiece / std::max<int64_t>(work, 1)), whole);
     return;
   }
@@ -316,6 +354,7 @@ void run_reduction(const ReduceJob& job, const Tensor& self, const DimSet& dims,
     if (p.along) part = (part + 1023) / 1024 * 1024;
     runs = (p.run.size + part - 1) / part;
   }
+  if (p.rest_total == 1) show_columns(part);
   const int64_t pieces = runs * outer, stride = p.tile * acc_size;
   Tensor partial = empty_tensor({p.units * pieces * stride}, DType::UInt8);
   char* acc = partial.data<char>();
