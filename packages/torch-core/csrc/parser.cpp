@@ -347,8 +347,13 @@ int find(const Signature& s, PyObject* name) {
 }
 
 // The error for a keyword that no parameter has, with the parameter that was meant, where one is near.
-bool unexpected(const Signature& s, PyObject* name) {
+bool unexpected(const Signature& s, PyObject* name, Arguments* a) {
   const Schema& schema = s.row->schema;
+  if (!a->explains) {
+    a->is_unexplained = true;
+    PyErr_SetNone(PyExc_TypeError);
+    return false;
+  }
   Object known(PyList_New(0)), spelling(PyImport_ImportModule("torch._spelling"));
   if (!known || !spelling) return false;
   for (int i = 0; i < schema.count; ++i)
@@ -509,7 +514,7 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
           a->pin_memory = truth;
           continue;
         }
-        return unexpected(s, name);
+        return unexpected(s, name, a);
       }
       if (given >> p & 1) {
         std::string op(schema.op_name());

@@ -26,7 +26,10 @@ struct Arguments {
   // Whether a tensor may stand where the row wants a number. Overloads are first tried without: one of them may want
   // the tensor itself.
   bool tensors_are_numbers = true;
-  bool refused_tensor = false;   // for that reason
+  bool refused_tensor = false;  // for that reason
+  // Whether the error for an unknown keyword says what was meant; where overloads are asked in turn, hardly any is
+  // read.
+  bool explains = true, is_unexplained = false;
   std::optional<Layout> layout;  // layout=, where a tensor is made
   static constexpr int kInts = 24, kTensors = 8;
   int64_t ints[kInts];

@@ -41,3 +41,11 @@ def test_traps_are_seen(name):
         return found
 
     assert deep_equal(outcomes(True), outcomes(False))
+
+
+def test_keywords_of_a_later_overload_are_captured():
+    def f(x):
+        return (x - x.mean(-1, keepdim=True)) / (x.var(-1, keepdim=True, unbiased=False) + 1e-5).sqrt()
+
+    x = torch.randn(6, 40)
+    assert torch.equal(torch.compile(f, fullgraph=True)(x), f(x))
