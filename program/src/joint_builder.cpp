@@ -265,6 +265,7 @@ void JointBuilder::write_forward() {
   RegionText text = text_;
   text.outputs.insert(text.outputs.end(), kept_.begin(), kept_.end());
   to_.forward_ = std::make_unique<Region>(std::move(text));
+  to_.forward_->expect_more();
 }
 
 void JointBuilder::write_backward(const Found& found, unsigned which) {
@@ -311,6 +312,7 @@ void JointBuilder::write_backward(const Found& found, unsigned which) {
     if (v >= 0) text.outputs.push_back(number.at(v));
   }
   back.region = std::make_unique<Region>(std::move(text));
+  back.region->expect_more();
 }
 
 bool JointBuilder::build() {

@@ -53,6 +53,8 @@ class Region {
   // Groups and calls of the plan made last, one a line.
   std::string describe() const;
   const RegionText& text() const noexcept { return text_; }
+  // Before the first run: there will be others, so that it is planned at once.
+  void expect_more() noexcept { misses_ = 1; }
   // Before the first run: what is to be output k is number order[k] of those there were.
   void reorder(const std::vector<int>& order);
   // Whether a plan could gain anything.

@@ -53,8 +53,8 @@ bool Repeats::reads_by_element(const RegionCall& call) const {
 // Whether nobody needs the memory of a value.
 bool Repeats::may_stay_repeated(int value) const {
   const auto& users = users_[size_t(value)];
-  return std::all_of(
-      users.begin(), users.end(), [&](int u) { return u >= 0 && reads_by_element(from_.calls[size_t(u)]); });
+  return std::all_of(users.begin(), users.end(),
+                     [&](int u) { return u >= 0 && reads_by_element(from_.calls[size_t(u)]); });
 }
 
 // Whether the call, made for the purpose, gives what `value` is.

@@ -390,3 +390,11 @@ def test_training_takes_the_same_steps():
         return losses
 
     assert train(lambda net: net) == train(torch.jit.script)
+
+
+def test_a_region_is_planned_both_ways_once_it_is_differentiated():
+    plan = plan_of(chain, torch.randn(3, 4), torch.randn(4))
+    args = [torch.randn(3, 4, requires_grad=True), torch.randn(4, requires_grad=True)]
+    for _ in range(2):
+        plan(*args).sum().backward()
+    assert "not planned yet" not in plan.describe()
