@@ -339,3 +339,65 @@ def test_a_test_may_put_its_own_object_in_place_of_forward():
         y = Double.apply(x)
     y.backward()
     assert forward.call_count == 1 and (y.item(), x.grad.item()) == (2, 2)
+
+
+class Scaled(Function):
+    @staticmethod
+    def forward(ctx, x, factor, shift=1.0, *, unused=None):
+        ctx.factor = factor
+        return x * factor + shift
+
+    @staticmethod
+    def backward(ctx, g):
+        return (g * ctx.factor, None, None)[: len(ctx.needs_input_grad)]
+
+
+def test_apply_takes_the_arguments_of_forward_by_name():
+    x = leaf(2.0)
+    for y, value in [
+        (Scaled.apply(x, factor=3.0), 7.0),
+        (Scaled.apply(factor=3.0, x=x), 7.0),
+        (Scaled.apply(x, 3.0, shift=5.0), 11.0),
+    ]:
+        assert y.item() == value
+        assert torch.autograd.grad(y, x)[0].item() == 3
+    with pytest.raises(TypeError, match=r"Scaled.apply: forward got an unexpected keyword argument 'offset'"):
+        Scaled.apply(x, 3.0, offset=5.0)
+    with pytest.raises(TypeError, match=r"Scaled.apply: forward missing a required argument: 'factor'"):
+        Scaled.apply(x=x)
+    with pytest.raises(TypeError, match=r"Scaled.apply: forward takes unused only by name"):
+        Scaled.apply(x, 3.0, unused=1)
+
+
+def test_setup_context_sees_the_defaults_of_forward():
+    class Power(Function):
+        @staticmethod
+        def forward(x, exponent=3):
+            return x**exponent
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            x, ctx.exponent = inputs
+            ctx.save_for_backward(x)
+
+        @staticmethod
+        def backward(ctx, g):
+            (x,) = ctx.saved_tensors
+            return g * ctx.exponent * x ** (ctx.exponent - 1), None
+
+    x = leaf(2.0)
+    for y, slope in [(Power.apply(x), 12.0), (Power.apply(x, exponent=2), 4.0), (Power.apply(x, 1), 1.0)]:
+        assert torch.autograd.grad(y, x)[0].item() == slope
+    assert torch.func.grad(lambda x: Power.apply(x, exponent=2))(torch.tensor(2.0)).item() == 4
+
+
+def test_what_forward_returns_that_is_no_tensor_comes_back_as_it_is():
+    class Told(Function):
+        @staticmethod
+        def forward(ctx, x, what):
+            return {"nothing": None, "list": [x * 2], "text": "done"}[what]
+
+    x = leaf(2.0)
+    assert Told.apply(x, "nothing") is None and Told.apply(x, "text") == "done"
+    (y,) = Told.apply(x, "list")
+    assert y.item() == 4 and not y.requires_grad

@@ -250,8 +250,6 @@ PyObject* apply_and(bool keep_context, PyObject* const* args, Py_ssize_t count){
       const bool is_tuple = PyTuple_Check(output.get());
       Object outputs(is_tuple ? Py_NewRef(output.get()) : checked(PyTuple_Pack(1, output.get())));
       const auto out_count = uint32_t(PyTuple_GET_SIZE(outputs.get()));
-      TORCH_CHECK_TYPE(is_tuple || is_tensor(output.get()), n.name(),
-                       ": forward must return a Tensor or a tuple of them, got ", Py_TYPE(output.get())->tp_name);
       for (Py_ssize_t i = 0; ctx_of(n.ctx).dirty && i < PyTuple_GET_SIZE(ctx_of(n.ctx).dirty); ++i) {
         PyObject* o = PyTuple_GET_ITEM(ctx_of(n.ctx).dirty, i);
         TORCH_CHECK_TYPE(is_tensor(o), n.name(), ": mark_dirty takes Tensors, got ", Py_TYPE(o)->tp_name);

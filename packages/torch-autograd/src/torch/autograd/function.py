@@ -71,6 +71,29 @@ class FunctionMeta(type):
             any(isinstance(b, FunctionMeta) for b in bases) and cls.setup_context is not Function.setup_context
         )
 
+    def _by_position(cls, args: tuple, kwargs: dict[str, Any]) -> tuple:
+        """The arguments of a call in the order of ``forward``, with defaults before those that were given by name.
+
+        Beside ``setup_context``, which sees what ``forward`` is called with, all its defaults are there.
+        """
+        from inspect import Parameter, signature
+
+        first = () if cls._has_setup_context else (None,)  # ctx
+        try:
+            bound = signature(cls.forward).bind(*first, *args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{cls.__name__}.apply: forward {error}") from None
+        parameters = bound.signature.parameters
+        if names := [
+            name for name in bound.kwargs if name not in parameters or parameters[name].kind is Parameter.KEYWORD_ONLY
+        ]:
+            raise TypeError(
+                f"{cls.__name__}.apply: forward takes {', '.join(names)} only by name, and gradients go by position"
+            )
+        if cls._has_setup_context or bound.kwargs:
+            bound.apply_defaults()
+        return bound.args[len(first) :]
+
 
 class Function(FunctionCtx, metaclass=FunctionMeta):
     """An operation whose gradient you write yourself: subclass it, then call ``apply``.
@@ -126,10 +149,10 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         >>> Double.apply(torch.ones(2))
         tensor([2., 2.])
         """
-        if kwargs:
-            raise TypeError(f"{cls.__name__}.apply() takes no keyword arguments")
         if not _is_static(cls):
             raise RuntimeError(_LEGACY)
+        if kwargs or (cls._has_setup_context and getattr(cls.forward, "__defaults__", None)):
+            args = cls._by_position(args, kwargs)
         return _C._apply(cls, *args)
 
     if TYPE_CHECKING:  # any signature overrides these
