@@ -362,3 +362,13 @@ def test_losses_name_shapes_that_do_not_fit(loss):
 def test_a_misspelt_function_is_told_with_the_one_that_was_meant():
     with pytest.raises(AttributeError, match="no attribute 'sofmax'. Did you mean: 'softmax'?"):
         F.sofmax
+
+
+def test_a_weighted_huber_loss_is_a_mean_over_elements():
+    x, y, weight = torch.tensor([0.0, 0.0, 0.0]), torch.tensor([0.5, 1.0, 3.0]), torch.tensor([1.0, 2.0, 4.0])
+    each = [1.0 * 0.5**2 / 2, 2.0 * 0.5, 4.0 * 2.5]
+    torch.testing.assert_close(F.huber_loss(x, y, "none", weight=weight), torch.tensor(each))
+    torch.testing.assert_close(F.huber_loss(x, y, "sum", weight=weight), torch.tensor(sum(each)))
+    torch.testing.assert_close(F.huber_loss(x, y, weight=weight), torch.tensor(sum(each) / 3))
+    with pytest.raises(ValueError, match=r"huber_loss: weight has shape \(1,\), input and target \(3,\)"):
+        F.huber_loss(x, y, weight=torch.ones(1))

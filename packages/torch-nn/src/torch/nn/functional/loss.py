@@ -296,7 +296,12 @@ def huber_loss(
     input, target = _paired("huber_loss", input, target)
     if delta <= 0:
         raise RuntimeError(f"huber_loss: delta must be positive, got {delta}")
-    return _weighted(ops.huber(input - target, delta), weight, reduction)
+    loss = ops.huber(input - target, delta)
+    if weight is None:
+        return reduce_loss(loss, reduction)
+    if weight.shape != loss.shape:
+        raise ValueError(f"huber_loss: weight has shape {tuple(weight.shape)}, input and target {tuple(loss.shape)}")
+    return reduce_loss(loss * weight, reduction)  # a mean over elements, not over weights as in mse_loss
 
 
 @in_float32
