@@ -105,3 +105,16 @@ def test_arguments_of_another_form_are_brought_into_order():
         program = export(nn.Linear(2, 1, bias=False), (torch.ones(1, 2),))
         program.graph_signature.input_specs.append(program.graph_signature.input_specs[0])
         program.validate()
+
+
+def test_training_what_unflatten_gives_leaves_the_program_as_it_is():
+    net = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2))
+    net[1].weight = net[1].bias
+    program = export(net, (torch.ones(4, 2),))
+    before = {name: tensor.clone() for name, tensor in program.state_dict.items()}
+    parts = unflatten(program)
+    parts(torch.randn(4, 2)).sum().backward()
+    torch.optim.SGD(parts.parameters(), lr=1.0).step()
+    assert not torch.equal(parts.get_buffer("1.running_mean"), before["1.running_mean"])
+    assert parts.get_parameter("1.weight") is parts.get_parameter("1.bias")
+    assert all(torch.equal(program.state_dict[name], before[name]) for name in before)

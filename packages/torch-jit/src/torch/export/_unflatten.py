@@ -89,7 +89,8 @@ def unflatten(module: ExportedProgram, flat_args_adapter: FlatArgsAdapter | None
 
     Submodules whose signature was preserved (``preserve_module_call_signature`` of export) are called as the original ones, so
     that another module may stand in their place; the others take and give single values. The second call of a module is a
-    module of its own, ``name@1``, with the same parameters.
+    module of its own, ``name@1``, with the same parameters. Parameters and buffers are copies: training them leaves the
+    program as it is.
 
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.ReLU())
     >>> again = torch.export.unflatten(torch.export.export(net, (torch.ones(4, 2),)))
@@ -112,6 +113,7 @@ class _Parts:
     def build(self):
         program, graph = self.program, self.root.graph
         values, written = {}, {}
+        state, constants = _copies(program.state_dict, program.constants)
         specs = program.graph_signature.input_specs
         placeholders = [n for n in self.nodes if n.op == "placeholder"]
         for node, spec in zip(placeholders, specs, strict=True):
@@ -121,8 +123,8 @@ class _Parts:
                 written[node.target] = values[node]
             else:
                 self.held[node] = spec.target
-                put(self.root, spec, program.state_dict if spec.target in program.state_dict else program.constants)
-        for name, tensor in program.state_dict.items():  # other names of the same, and what nothing uses
+                put(self.root, spec, state if spec.target in state else constants)
+        for name, tensor in state.items():  # other names of the same, and what nothing uses
             if _reach(self.root, name) is None:
                 _hold(self.root, name, tensor)
         body = [n for n in self.nodes if n.op in ("call_function", "get_attr")]
@@ -278,6 +280,23 @@ class _Parts:
                 if name not in made._modules:
                     made.add_module(name, child)
         module.add_module(last, made)
+
+
+def _copies(*tables):
+    """Tables of tensors, and of other things that stay, with copies of the tensors: one of each, under all its names."""
+    made = {}
+
+    def copy(value):
+        if not isinstance(value, torch.Tensor):
+            return value
+        if id(value) not in made:
+            new = value.detach().clone()
+            made[id(value)] = (
+                torch.nn.Parameter(new, value.requires_grad) if isinstance(value, torch.nn.Parameter) else new
+            )
+        return made[id(value)]
+
+    return [{name: copy(value) for name, value in table.items()} for table in tables]
 
 
 def _hold(module, path, tensor):
