@@ -445,3 +445,8 @@ def test_what_goes_into_a_module_and_comes_out_is_moved(ranks):
             PrepareModuleInput(input_kwarg_layouts={"by": Replicate()})
 
     ranks(2, work)
+
+
+def test_placements_print_in_short():
+    assert [str(p) for p in (Shard(1), Replicate(), Partial("max"))] == ["S(1)", "R", "P(max)"]
+    assert repr((Shard(1), Replicate(), Partial("max"))) == "(Shard(dim=1), Replicate(), Partial(max))"

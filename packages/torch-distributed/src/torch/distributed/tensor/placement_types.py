@@ -31,6 +31,9 @@ class Shard(Placement):
 
     dim: int
 
+    def __str__(self):
+        return f"S({self.dim})"
+
     @staticmethod
     def local_shard_size_and_offset(curr_local_size: int, num_chunks: int, rank: int) -> tuple[int, int]:
         """How long the piece of a rank is, and where it begins: all but the last pieces are of one length.
@@ -50,6 +53,9 @@ class Shard(Placement):
 class Replicate(Placement):
     """Every rank holds the whole."""
 
+    def __str__(self):
+        return "R"
+
 
 @dataclass(frozen=True)
 class Partial(Placement):
@@ -59,6 +65,9 @@ class Partial(Placement):
 
     def __repr__(self):
         return f"Partial({self.reduce_op})"
+
+    def __str__(self):
+        return f"P({self.reduce_op})"
 
 
 @dataclass(frozen=True)
@@ -75,3 +84,6 @@ class _StridedShard(Shard):
 
     def __repr__(self):
         return f"_StridedShard(dim={self.dim}, sf={self.split_factor})"
+
+    def __str__(self):
+        return f"_S({self.dim}, {self.split_factor})"
