@@ -261,3 +261,24 @@ def test_the_reentrant_way_refuses_passes_for_chosen_inputs():
     assert layer.weight.grad is None
     part.backward()
     assert layer.weight.grad is not None
+
+
+@pytest.mark.parametrize("use_reentrant", [True, False])
+@pytest.mark.parametrize("forward, backward", [(True, False), (False, True), (True, True)])
+def test_the_second_run_is_under_the_autocast_of_the_first(use_reentrant, forward, backward):
+    seen = []
+
+    def part(x):
+        y = x @ weight
+        seen.append(y.dtype)
+        return y.tanh()
+
+    x, weight = torch.randn(4, 4, requires_grad=True), torch.randn(4, 4, requires_grad=True)
+    with torch.autocast("cpu", torch.float16, enabled=forward):
+        wanted = part(x).float().sum()
+        y = checkpoint(part, x, use_reentrant=use_reentrant)
+    wanted = torch.autograd.grad(wanted, (x, weight))
+    with torch.autocast("cpu", torch.bfloat16, enabled=backward):
+        y.float().sum().backward()
+    assert seen == [torch.float16 if forward else torch.float32] * 3
+    assert torch.equal(x.grad, wanted[0]) and torch.equal(weight.grad, wanted[1])

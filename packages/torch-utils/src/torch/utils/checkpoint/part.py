@@ -8,6 +8,7 @@ import weakref
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
+from .casts import autocast_as, autocast_states
 from .devices import get_device_states, set_device_states
 
 TYPE_CHECKING = False
@@ -52,6 +53,7 @@ class Part:
     ) -> None:
         self._call = function, args, kwargs
         self._random = random_states(args, kwargs) if preserve else None
+        self._casts = autocast_states()
         self._context = context
         self._compare = compare
         self._early_stop = early_stop
@@ -96,7 +98,7 @@ class Part:
                 raise _Stop
             return tensor
 
-        with random_state(self._random), torch.enable_grad(), self._context:
+        with random_state(self._random), torch.enable_grad(), autocast_as(self._casts), self._context:
             with saved_tensors_hooks(keep, _unused), contextlib.suppress(_Stop):
                 function(*args, **kwargs)
         if count != len(self._facts):

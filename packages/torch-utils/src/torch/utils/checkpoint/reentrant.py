@@ -7,6 +7,7 @@ import warnings
 import torch
 from torch.autograd import Function
 
+from .casts import autocast_as, autocast_states
 from .part import random_state, random_states
 
 TYPE_CHECKING = False
@@ -31,6 +32,7 @@ class CheckpointFunction(Function):
         check_backward_validity(args)
         ctx.function = function
         ctx.random = random_states(args) if preserve_rng_state else None
+        ctx.casts = autocast_states()
         ctx.tensors = [i for i, arg in enumerate(args) if isinstance(arg, torch.Tensor)]
         ctx.others = [None if i in ctx.tensors else arg for i, arg in enumerate(args)]
         ctx.save_for_backward(*[args[i] for i in ctx.tensors])
@@ -48,7 +50,7 @@ class CheckpointFunction(Function):
         args = list(ctx.others)
         for i, tensor in zip(ctx.tensors, detach_variable(ctx.saved_tensors)):
             args[i] = tensor
-        with random_state(ctx.random), torch.enable_grad():
+        with random_state(ctx.random), torch.enable_grad(), autocast_as(ctx.casts):
             outputs = ctx.function(*args)
         if isinstance(outputs, torch.Tensor):
             outputs = (outputs,)
