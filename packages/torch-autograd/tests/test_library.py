@@ -103,6 +103,25 @@ def test_an_operator_that_writes_has_no_derivative_and_changes_the_version():
         double_.register_autograd(lambda ctx: None)
 
 
+def test_an_operator_that_writes_takes_tensors_that_need_gradients():
+    @torch.library.custom_op("graded::add_to", mutates_args={"x"})
+    def add_to(x: Tensor, parts: list[Tensor]) -> Tensor:
+        for part in parts:
+            x.add_(part)
+        return x.sum()
+
+    leaf = torch.ones(2, requires_grad=True)
+    x = leaf * 3
+    total = add_to(x, [torch.ones(2), torch.ones(2)])  # gradients know nothing of it
+    x.sum().backward()
+    assert x.tolist() == [5, 5] and leaf.grad.tolist() == [3, 3]
+    plain = torch.zeros(2)
+    add_to(plain, [leaf])
+    assert plain.tolist() == [1, 1] and not plain.requires_grad
+    with pytest.raises(RuntimeError, match="no autograd formula was registered"):
+        total.backward()
+
+
 def test_checks_of_an_operator():
     @torch.library.custom_op("graded::checked", mutates_args=())
     def checked(x: Tensor) -> Tensor:

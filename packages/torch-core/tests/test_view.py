@@ -212,3 +212,15 @@ def test_a_number_is_transposed_with_a_warning(name):
     assert z.item() == (1 + 2j if name == "mT" else 1 - 2j)
     with pytest.raises(RuntimeError, match=rf"tensor\.{name}.* is only supported on matrices.* Got 1-D tensor"):
         of(torch.ones(2))
+
+
+def test_parts_of_complex_numbers_can_be_assigned():
+    x = torch.tensor([1 + 2j, 3 + 4j])
+    x.imag = torch.tensor([5.0, 6.0])
+    x.real = 0
+    assert x.tolist() == [5j, 6j]
+    real = torch.ones(2)
+    real.real = torch.zeros(2)
+    assert real.tolist() == [0, 0]
+    with pytest.raises(RuntimeError, match="imag is not implemented for tensors with non-complex dtypes"):
+        real.imag = 1.0

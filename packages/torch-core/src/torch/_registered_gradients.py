@@ -74,9 +74,6 @@ class _Registered(Function):
         schema, arguments = call.operator._schema, call.arguments(flat)
         ctx.call = call
         result = call.operator.call(arguments)
-        written = [arguments[name] for name in schema.written if isinstance(arguments[name], _C.Tensor)]
-        if written:
-            ctx.mark_dirty(*written)
         if call.operator.setup_context is not None:
             setup = call.operator.setup_context
             keyword_only = schema.named(arguments)

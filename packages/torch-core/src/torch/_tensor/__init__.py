@@ -8,7 +8,7 @@ from .conversions import CONVERSIONS, Conversions, conversion
 from .deferred import GRADIENT_NAMES, METHODS_OF, STORAGE_METHODS, LoadsAutograd, of_module, of_storage
 from .memory import Memory
 from .protocols import Protocols
-from .spellings import Spellings, answers_false, nonzero, spectral
+from .spellings import Spellings, answers_false, nonzero, spectral, writes_part
 
 __all__ = ["CONVERSIONS", "complete", "nonzero"]
 
@@ -48,7 +48,8 @@ def complete(cls):
     for name in STORAGE_METHODS:
         setattr(_C.UntypedStorage, name, of_storage(name))
     for name in ("T", "real", "imag"):  # operators that users read as attributes
-        setattr(cls, name, property(_C._operator(name), doc=_C._operator(name)._text))
+        write = writes_part(_C._operator(name)) if name != "T" else None
+        setattr(cls, name, property(_C._operator(name), write, doc=_C._operator(name)._text))
     for device in ("ipu", "maia", "mps", "mtia", "vulkan", "xla", "xpu"):
         setattr(cls, f"is_{device}", False)
     cls.name = None

@@ -151,6 +151,15 @@ def spectral(name):
     return transform
 
 
+def writes_part(part):
+    """What an assignment to the real or imaginary part does: numbers and tensors that broadcast to it."""
+
+    def write(self, value):
+        part(self)[...] = value
+
+    return write
+
+
 def answers_false(name, doc):
     def answer(self, *args):
         return False
