@@ -8,7 +8,8 @@
 //
 // The few formulas that it knows are single instructions, or two or three. Each is compiled by itself first and
 // compared with the core's loop, to the bit: a loop that computes anything else stays a loop. On other processors than
-// x86 with AVX, and where a system gives no executable memory, all do.
+// x86 with AVX, and where a system gives no executable memory, all do. Registers are as wide as those of the kernels.
+// What a comparison gives stays in registers, for a choice (where) or a conversion to numbers behind it.
 #pragma once
 #include <memory>
 #include <optional>
@@ -21,13 +22,18 @@ namespace torch::program {
 
 // A loop of a group, over numbered registers of tiles.
 struct FusedStep {
-  int formula;          // fusible_formula()
+  int formula;          // fusible()
   std::vector<int> at;  // registers: the result, then the operands
   const char* scalars;
 };
 
-// The formula of a loop that an operator of this name ran, by itself, over `inputs` operands and an output of one type.
-std::optional<int> fusible_formula(std::string_view name, Loop loop, DType type, int inputs, const char* scalars);
+// The formula of a loop that an operator of this name ran, by itself, over an output and `inputs` operands of these
+// types, and the type in which it computes.
+struct Fusible {
+  int formula;
+  DType type;
+};
+std::optional<Fusible> fusible(std::string_view name, Loop loop, const DType* types, int inputs, const char* scalars);
 
 // Whether computing it costs no more than reading and writing a number in the first cache.
 bool is_cheap(int formula) noexcept;

@@ -164,9 +164,8 @@ bool Grouping::is_worth_repeating(int call) const {
   const auto seen = observed_.find(call);
   if (seen == observed_.end() || seen->second.calls.size() != 1 || !is_on_cpu(call)) return false;
   const TileCall& c = seen->second.calls[0];
-  const auto formula =
-      fusible_formula(c.op, c.loop, c.types[0], c.inputs, c.scalars.empty() ? nullptr : c.scalars.data());
-  if (c.outputs != 1 || !formula || !is_cheap(*formula)) return false;
+  const auto found = fusible(c.op, c.loop, c.types, c.inputs, c.scalars.empty() ? nullptr : c.scalars.data());
+  if (c.outputs != 1 || !found || !is_cheap(found->formula)) return false;
   const Tensor& made = tensor(text_.calls[size_t(call)].results[0]);
   if (made.numel() < kBigNumel || made.size(-1) < kLongColumns) return false;
   int big = 0;

@@ -7,8 +7,9 @@
 namespace torch::program {
 
 namespace {
-constexpr int kRegisterBytes = 32;
-constexpr int kMask = 15;  // the register that says which lanes of the last piece there are
+constexpr int kMask = 15;     // with AVX, the register that says which lanes of the last piece there are
+constexpr int kLanes = 1;     // with AVX-512, the mask register that does
+constexpr int kCompared = 2;  // and one for what is compared
 constexpr int kNever = std::numeric_limits<int>::max();
 // Those that a loop may change come first; it brings the others back.
 constexpr int kPointers[MachineCode::kMaxOperands] = {1, 2, 8, 9, 10, 11, 3, 5, 12, 13, 14, 15};
@@ -16,12 +17,15 @@ constexpr int kFirstSaved = 6;
 }  // namespace
 
 MachineCode::MachineCode(std::vector<Instruction> program, std::vector<Number> numbers, std::vector<uint64_t> constants,
-                         int operands, bool is_double)
+                         int operands, bool is_double, bool is_wide)
     : program_(std::move(program)),
       numbers_(std::move(numbers)),
       constants_(std::move(constants)),
       operands_(operands),
-      is_double_(is_double) {
+      is_double_(is_double),
+      is_wide_(is_wide),
+      bytes_(is_wide ? 64 : 32),
+      registers_(is_wide ? 32 : kMask) {
   for (size_t i = 0; i < program_.size(); ++i)
     for (int v : {program_[i].a, program_[i].b, program_[i].c})
       if (v >= 0) numbers_[size_t(v)].uses.push_back(int(i));
@@ -41,20 +45,27 @@ void MachineCode::point(size_t place, size_t to) {
   const int32_t distance = int32_t(int64_t(to) - int64_t(place) - 4);
   std::memcpy(&code_[place], &distance, 4);
 }
-// Three bytes of prefix: map, prefix, the upper bits of registers; `second` is the operand in between.
-void MachineCode::vex(int map, int prefix, int opcode, int reg, int second, int base, bool is_wide) {
-  put({0xC4, (~reg >> 3 & 1) << 7 | 1 << 6 | (~base >> 3 & 1) << 5 | map,
-       int(is_wide) << 7 | (~second & 15) << 3 | 1 << 2 | prefix, opcode});
+// Three or four bytes of prefix: map, prefix, the upper bits of registers; `second` is the operand in between.
+void MachineCode::prefix(int map, int prefix, int opcode, int reg, int second, int base, bool w, int mask,
+                         bool zeroes) {
+  if (!is_wide_) {
+    put({0xC4, (~reg >> 3 & 1) << 7 | 1 << 6 | (~base >> 3 & 1) << 5 | map,
+         int(w) << 7 | (~second & 15) << 3 | 1 << 2 | prefix, opcode});
+    return;
+  }
+  put({0x62, (~reg >> 3 & 1) << 7 | (~base >> 4 & 1) << 6 | (~base >> 3 & 1) << 5 | (~reg >> 4 & 1) << 4 | map,
+       int(w) << 7 | (~second & 15) << 3 | 1 << 2 | prefix, int(zeroes) << 7 | 2 << 5 | (~second >> 4 & 1) << 3 | mask,
+       opcode});
 }
-void MachineCode::with_register(int map, int prefix, int opcode, int reg, int second, int other, bool is_wide) {
-  vex(map, prefix, opcode, reg, second, other, is_wide);
+void MachineCode::with_register(int map, int prefix, int opcode, int reg, int second, int other, bool w, int mask) {
+  this->prefix(map, prefix, opcode, reg, second, other, w, mask);
   put({0xC0 | (reg & 7) << 3 | (other & 7)});
 }
-// [base + rax + offset], or without rax.
+// [base + rax + offset], or without rax. With AVX-512 an offset is counted in registers.
 void MachineCode::with_memory(int map, int prefix, int opcode, int reg, int second, int base, bool is_indexed,
-                              int offset) {
-  vex(map, prefix, opcode, reg, second, base);
-  put({0x44 | (reg & 7) << 3, (is_indexed ? 0 : 4) << 3 | (base & 7), offset});
+                              int offset, bool w, int mask, bool zeroes) {
+  this->prefix(map, prefix, opcode, reg, second, base, w, mask, zeroes);
+  put({0x44 | (reg & 7) << 3, (is_indexed ? 0 : 4) << 3 | (base & 7), is_wide_ ? offset / bytes_ : offset});
 }
 void MachineCode::push(int r, int opcode) {
   if (r >= 8) put({0x41});
@@ -70,26 +81,32 @@ int MachineCode::id_of(int v, int turn) const {
 }
 void MachineCode::load(const Body& b, int id, int to) {
   const Number& n = numbers_[size_t(number_of(id))];
+  const int packed = is_double_ && is_wide_ ? 1 : 0;  // what a masked move counts
   if (n.kind == Number::Kind::Constant) {
-    vex(1, 0, 0x10, to, 0, 5);
+    prefix(1, 0, 0x10, to, 0, 5, false);
     put({0x05 | (to & 7) << 3});
     constant_places_.push_back({put_place(), n.index});
     return;
   }
   const int base = kPointers[n.kind == Number::Kind::Operand ? n.index : n.stored];
   if (n.is_everywhere)
-    with_memory(2, 1, is_double_ ? 0x19 : 0x18, to, 0, base, false);  // broadcast
+    with_memory(2, 1, is_double_ ? 0x19 : 0x18, to, 0, base, false, 0, packed);  // broadcast
+  else if (b.piece == Piece::Rest && is_wide_)
+    with_memory(1, packed, 0x10, to, 0, base, true, 0, packed, kLanes, true);
   else if (b.piece == Piece::Rest)
     with_memory(2, 1, 0x2C, to, kMask, base, true);
   else
-    with_memory(1, 0, 0x10, to, 0, base, true, id == number_of(id) ? 0 : kRegisterBytes);
+    with_memory(1, 0, 0x10, to, 0, base, true, id == number_of(id) ? 0 : bytes_);
 }
 void MachineCode::store(const Body& b, int id, int from) {
   const int base = kPointers[numbers_[size_t(number_of(id))].stored];
-  if (b.piece == Piece::Rest)
+  const int packed = is_double_ ? 1 : 0;
+  if (b.piece == Piece::Rest && is_wide_)
+    with_memory(1, packed, 0x11, from, 0, base, true, 0, packed, kLanes);
+  else if (b.piece == Piece::Rest)
     with_memory(2, 1, 0x2E, from, kMask, base, true);
   else
-    with_memory(1, 0, 0x11, from, 0, base, true, id == number_of(id) ? 0 : kRegisterBytes);
+    with_memory(1, 0, 0x11, from, 0, base, true, id == number_of(id) ? 0 : bytes_);
 }
 // The first instruction from `now` on that reads it.
 int MachineCode::next_use(int id, int now) const {
@@ -100,7 +117,7 @@ int MachineCode::next_use(int id, int now) const {
 // A free one, or that of what is read last of all that lies in memory as well; -1 when there is none.
 int MachineCode::take(Body& b, int now) const {
   int best = -1, latest = -1;
-  for (int r = 0; r < kMask; ++r) {
+  for (int r = 0; r < registers_; ++r) {
     if (b.locked >> r & 1) continue;
     if (b.holds[r] < 0) return r;
     const Number& n = numbers_[size_t(number_of(b.holds[r]))];
@@ -151,19 +168,31 @@ bool MachineCode::write(Body& b, int now, int turn) {
   // Factors are read after the result is begun: their registers cannot be its own.
   const bool adds = i.kind == Instruction::MulAdd || i.kind == Instruction::MulSub;
   if (!adds) release_dead(b, {i.a, i.b, i.c}, now, turn);
-  const int to = take(b, now + 1), id = id_of(i.to, turn), prefix = is_double_ ? 1 : 0;
+  const int to = take(b, now + 1), id = id_of(i.to, turn), packed = is_double_ ? 1 : 0;
+  const bool w = is_double_ && is_wide_;
   if (to < 0) return false;
   place(b, id, to);
   static constexpr int kOpcodes[] = {0x58, 0x5C, 0x59, 0x5E, 0x5D, 0x5F, 0x51, 0x54, 0x55, 0x57};
   switch (i.kind) {
+    case Instruction::Equal:
+    case Instruction::NotEqual:
+    case Instruction::Less:
     case Instruction::LessEqual:
-    case Instruction::Unordered:
-      with_register(1, prefix, 0xC2, to, at[0], at[1]);
-      put({i.kind == Instruction::LessEqual ? 2 : 3});
+    case Instruction::Unordered: {
+      static constexpr int kPredicates[] = {0, 4, 1, 2, 3};
+      with_register(1, packed, 0xC2, is_wide_ ? kCompared : to, at[0], at[1], w);
+      put({kPredicates[i.kind - Instruction::Equal]});
+      if (is_wide_) with_register(2, 2, 0x38, to, 0, kCompared, w);
       break;
+    }
     case Instruction::Blend:
-      with_register(3, 1, is_double_ ? 0x4B : 0x4A, to, at[0], at[1]);
-      put({at[2] << 4});
+      if (is_wide_) {
+        with_register(2, 2, 0x39, kCompared, 0, at[2], w);
+        with_register(2, 1, 0x65, to, at[0], at[1], w, kCompared);
+      } else {
+        with_register(3, 1, is_double_ ? 0x4B : 0x4A, to, at[0], at[1]);
+        put({at[2] << 4});
+      }
       break;
     case Instruction::MulAdd:
     case Instruction::MulSub:
@@ -172,7 +201,7 @@ bool MachineCode::write(Body& b, int now, int turn) {
       release_dead(b, {i.a, i.b, i.c}, now, turn);
       break;
     default:
-      with_register(1, prefix, kOpcodes[i.kind], to, at[0], at[1]);
+      with_register(1, packed, kOpcodes[i.kind], to, at[0], at[1], w);
   }
   if (numbers_[size_t(i.to)].stored >= 0) store(b, id, to);
   if (next_use(id, now + 1) == kNever) release(b, id);
@@ -191,20 +220,36 @@ bool MachineCode::body(Piece piece) {
 
 // --- the loop ---
 
+// add or sub of a register and a number.
+void MachineCode::count_bytes(int opcode, int bytes) { put({0x48, 0x81, opcode, bytes, 0, 0, 0}); }
 // Runs a body while there are that many bytes left. rax counts bytes, rsi is where the last piece begins.
 bool MachineCode::repeat(Piece piece, int bytes) {
-  put({0x48, 0x83, 0xEE, bytes});  // sub rsi, bytes
-  put({0x48, 0x39, 0xF0});         // cmp rax, rsi
-  put({0x0F, 0x8F});               // jg past
+  count_bytes(0xEE, bytes);  // sub rsi, bytes
+  put({0x48, 0x39, 0xF0});   // cmp rax, rsi
+  put({0x0F, 0x8F});         // jg past
   const size_t to_past = put_place(), again = code_.size();
   if (!body(piece)) return false;
-  put({0x48, 0x83, 0xC0, bytes});  // add rax, bytes
-  put({0x48, 0x39, 0xF0});         // cmp rax, rsi
-  put({0x0F, 0x8E});               // jle again
+  count_bytes(0xC0, bytes);  // add rax, bytes
+  put({0x48, 0x39, 0xF0});   // cmp rax, rsi
+  put({0x0F, 0x8E});         // jle again
   point(put_place(), again);
   point(to_past, code_.size());
-  put({0x48, 0x83, 0xC6, bytes});  // past: add rsi, bytes
+  count_bytes(0xC6, bytes);  // past: add rsi, bytes
   return true;
+}
+// Of rsi bytes that are left, which lanes there are.
+void MachineCode::mask_rest(size_t& to_masks) {
+  if (is_wide_) {
+    put({0xC1, 0xEE, is_double_ ? 3 : 2});            // shr esi, 2
+    put({0xBF, 0xFF, 0xFF, 0xFF, 0xFF});              // mov edi, -1
+    put({0xC4, 0xE2, 0x48, 0xF5, 0xFF});              // bzhi edi, edi, esi
+    put({0xC5, 0xF8, 0x92, 0xC0 | kLanes << 3 | 7});  // kmovw k1, edi
+    return;
+  }
+  put({0x48, 0x8D, 0x3D});  // lea rdi, [the middle of the masks]
+  to_masks = put_place();
+  put({0x48, 0x29, 0xF7});  // sub rdi, rsi
+  with_memory(1, 0, 0x10, kMask, 0, 7, false);
 }
 
 // void loop(rdi: char* const* data, rsi: int64_t n, rdx)
@@ -219,29 +264,29 @@ std::vector<uint8_t> MachineCode::loop() {
   put({0x48, 0xC1, 0xE6, is_double_ ? 3 : 2});  // shl rsi, 2
   // Two registers in turns, where there are as many: neither waits for itself.
   const size_t size = code_.size(), places = constant_places_.size();
-  if (!repeat(Piece::Pair, 2 * kRegisterBytes)) code_.resize(size), constant_places_.resize(places);
-  if (!repeat(Piece::Whole, kRegisterBytes)) return {};
+  if (!repeat(Piece::Pair, 2 * bytes_)) code_.resize(size), constant_places_.resize(places);
+  if (!repeat(Piece::Whole, bytes_)) return {};
   put({0x48, 0x29, 0xC6});  // sub rsi, rax
   put({0x0F, 0x84});        // je done
   const size_t to_done = put_place();
-  put({0x48, 0x8D, 0x3D});  // lea rdi, [the middle of the masks]
-  const size_t to_masks = put_place();
-  put({0x48, 0x29, 0xF7});  // sub rdi, rsi
-  with_memory(1, 0, 0x10, kMask, 0, 7, false);
+  size_t to_masks = 0;
+  mask_rest(to_masks);
   if (!body(Piece::Rest)) return {};
   point(to_done, code_.size());
   put({0xC5, 0xF8, 0x77});  // done: vzeroupper
   for (int k = operands_ - 1; k >= kFirstSaved; --k) push(kPointers[k], 0x58);
   put({0xC3});
 
-  while (code_.size() % kRegisterBytes) put({0xCC});
-  code_.insert(code_.end(), kRegisterBytes, 0xFF);
-  point(to_masks, code_.size());
-  code_.insert(code_.end(), kRegisterBytes, 0);
+  while (code_.size() % size_t(bytes_)) put({0xCC});
+  if (to_masks) {
+    code_.insert(code_.end(), size_t(bytes_), 0xFF);
+    point(to_masks, code_.size());
+    code_.insert(code_.end(), size_t(bytes_), 0);
+  }
   const size_t first = code_.size();
   for (uint64_t bits : constants_)
-    for (int k = 0; k < kRegisterBytes; ++k) code_.push_back(uint8_t(bits >> 8 * (k % (is_double_ ? 8 : 4))));
-  for (auto [at, index] : constant_places_) point(at, first + size_t(index) * kRegisterBytes);
+    for (int k = 0; k < bytes_; ++k) code_.push_back(uint8_t(bits >> 8 * (k % (is_double_ ? 8 : 4))));
+  for (auto [at, index] : constant_places_) point(at, first + size_t(index * bytes_));
   return std::move(code_);
 }
 

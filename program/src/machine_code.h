@@ -1,5 +1,5 @@
-// Machine code for loops over 8 floats or 4 doubles at a time, of x86 with AVX: values in registers, each operand read
-// once, what is kept written once.
+// Machine code for loops over 8 floats or 4 doubles at a time, of x86 with AVX, or 16 and 8 with AVX-512: values in
+// registers, each operand read once, what is kept written once.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +23,9 @@ struct Instruction {
     And,
     AndNot,
     Xor,
+    Equal,  // these give lanes full of ones, or of zeros
+    NotEqual,
+    Less,
     LessEqual,
     Unordered,
     Blend,
@@ -45,7 +48,7 @@ class MachineCode {
 
   // `constants`: the bits of numbers of the type.
   MachineCode(std::vector<Instruction> program, std::vector<Number> numbers, std::vector<uint64_t> constants,
-              int operands, bool is_double);
+              int operands, bool is_double, bool is_wide);
 
   // A Loop (torch/core/loops.h) over the operands; nothing when there are too few registers.
   std::vector<uint8_t> loop();
@@ -55,17 +58,22 @@ class MachineCode {
   struct Body {
     Piece piece;
     std::vector<int> home;  // of numbers, those of the second register behind those of the first; -1
-    int holds[15];          // of registers
+    int holds[32];          // of registers
     uint32_t locked = 0;
   };
 
   void put(std::initializer_list<int> bytes);
   std::size_t put_place();
   void point(std::size_t place, std::size_t to);
-  void vex(int map, int prefix, int opcode, int reg, int second, int base, bool is_wide = false);
-  void with_register(int map, int prefix, int opcode, int reg, int second, int other, bool is_wide = false);
-  void with_memory(int map, int prefix, int opcode, int reg, int second, int base, bool is_indexed, int offset = 0);
+  // `w`: the bit of the prefix that tells doubles, where an instruction asks; `mask`: 1 for the lanes that there are.
+  void prefix(int map, int prefix, int opcode, int reg, int second, int base, bool w, int mask = 0,
+              bool zeroes = false);
+  void with_register(int map, int prefix, int opcode, int reg, int second, int other, bool w = false, int mask = 0);
+  void with_memory(int map, int prefix, int opcode, int reg, int second, int base, bool is_indexed, int offset = 0,
+                   bool w = false, int mask = 0, bool zeroes = false);
   void push(int r, int opcode);
+  void count_bytes(int opcode, int bytes);
+  void mask_rest(std::size_t& to_masks);
 
   int number_of(int id) const { return id % int(numbers_.size()); }
   int id_of(int v, int turn) const;
@@ -84,7 +92,8 @@ class MachineCode {
   std::vector<Number> numbers_;
   std::vector<uint64_t> constants_;
   int operands_;
-  bool is_double_;
+  bool is_double_, is_wide_;
+  int bytes_, registers_;  // of a register; how many there are
   std::vector<std::pair<std::size_t, int>> constant_places_;
   std::vector<uint8_t> code_;
 };

@@ -137,12 +137,10 @@ class Tiles::Builder {
     to_.scalars_.resize((to_.scalars_.size() + 15) / 16 * 16);
     to_.steps_.push_back(s);
     Known known{-1, DType::Float32, call ? call->outputs : 1};
-    if (call && call->outputs == 1 && std::equal(call->types + 1, call->types + 1 + call->inputs, call->types)) {
-      known.type = call->types[0];
-      known.formula =
-          fusible_formula(call->op, loop, known.type, call->inputs, scalars.empty() ? nullptr : scalars.data())
-              .value_or(-1);
-    }
+    if (call && call->outputs == 1)
+      if (const auto found =
+              fusible(call->op, loop, call->types, call->inputs, scalars.empty() ? nullptr : scalars.data()))
+        known.type = found->type, known.formula = found->formula;
     known_.push_back(known);
   }
   // Writes register `from` of one type to `into` of another.

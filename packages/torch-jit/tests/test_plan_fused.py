@@ -1,9 +1,12 @@
 """Arithmetic of a group runs as one loop in registers, with the bits of the operators one by one."""
 
 import itertools
+import os
 import platform
 import random
 import re
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -193,3 +196,52 @@ def test_slopes_are_rounded_where_the_operators_round(dtype):
         return torch.ops.aten.tanh_backward(g, y) * 1.5, torch.ops.aten.sigmoid_backward(g, y) * 1.5
 
     check(f, torch.randn(1003, dtype=dtype), torch.randn(1003, dtype=dtype).tanh())
+
+
+COMPARISONS = [torch.eq, torch.ne, torch.lt, torch.le, torch.gt, torch.ge]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("compare", COMPARISONS)
+def test_comparisons_choose_within_one_loop(compare, dtype):
+    def f(x, y):
+        hit = compare(x, y)
+        return torch.where(hit, x * 2 + y, y) - hit.to(dtype) * x
+
+    pairs = torch.tensor(list(itertools.product(SPECIAL, SPECIAL)), dtype=dtype)
+    for n in (len(pairs), 1, 7, 16, 33):
+        plan = check(f, pairs[:n, 0].contiguous(), pairs[:n, 1].contiguous())
+        assert not FUSES or "1 loops, 1 of them fused" in plan.describe()
+
+
+def test_a_comparison_that_is_given_out_is_a_loop_of_its_own():
+    def f(x, y):
+        hit = x > y
+        return hit, torch.where(hit, x, y) * 2 + 1
+
+    plan = check(f, torch.randn(2000), torch.randn(2000))
+    assert "1 of them fused" in plan.describe()
+
+
+@pytest.mark.parametrize("level", ["v3", "v4"])
+def test_registers_of_each_width_give_the_same_bits(level):
+    if not FUSES or torch.backends.cpu.get_cpu_capability() != "AVX512":
+        pytest.skip("needs AVX-512")
+    program = """
+import torch
+from torch.jit import _native
+
+def f(x, y, z):
+    for _ in range(3):
+        x = (x * y + z).relu() - (x / (y * y + 1)).sqrt().maximum(z) * torch.where(x > y, z, 0.5)
+    return x, y.neg().abs()
+
+torch.manual_seed(0)
+for dtype in (torch.float32, torch.float64):
+    for n in (1, 8, 15, 16, 17, 33, 1000, 5001):
+        args = [torch.randn(n, dtype=dtype) for _ in range(3)]
+        plan = _native.plan(torch.jit.trace(f, args, check_trace=False).graph)
+        for _ in range(3):
+            assert all(torch.equal(a.nan_to_num(7), b.nan_to_num(7)) for a, b in zip(plan(*args), f(*args)))
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "TORCH_CPU_LEVEL": level})
