@@ -158,6 +158,14 @@ Value* Tracer::constant(Cell c) {
         return false;
     }
   };
+  for (Noted& n : numbers_)
+    if (n.value && same(n.number)) {
+      Value* found = std::exchange(n.value, nullptr);
+      // Two that are equal now could be taken for each other.
+      for (const Noted& other : numbers_) left_ += other.value && other.value != found && same(other.number);
+      for (const Note& other : ints_) left_ += other.value && c.tag() == Cell::Tag::Int && other.number == c.to_int();
+      return found;
+    }
   const Block* here = graph_->insert_point()->owning_block();
   for (const Written& w : written_)
     if (w.value && same(w.cell) && !w.value->node()->is_destroyed() && w.value->node()->owning_block() == here)
@@ -290,6 +298,8 @@ Value* Tracer::int_value(int64_t i, const void* place, bool by_number) {
 }
 size_t Tracer::forget_ints() {
   drop_ints([](const Note&) { return false; });
+  for (const Noted& n : numbers_) left_ += n.value != nullptr;
+  numbers_.clear();
   return std::exchange(left_, 0);
 }
 
@@ -375,6 +385,8 @@ std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* argume
                     message("trace: ", s.op_name(), " takes what programs have no form for"));
     }
   }
+  for (const Noted& n : numbers_) left_ += n.value != nullptr;
+  numbers_.clear();
   return in;
 }
 

@@ -105,7 +105,15 @@ py::object computed(const Program& p, const Slots& slots, const py::object& inpu
   }
   std::vector<Cell> arguments;
   arguments.reserve(p.guards.inputs().size());
-  for (size_t i : p.guards.inputs()) arguments.emplace_back(python::unwrap(slots[i]));
+  for (size_t i : p.guards.inputs()) {
+    PyObject* o = slots[i];
+    if (PyFloat_CheckExact(o))
+      arguments.emplace_back(PyFloat_AS_DOUBLE(o));
+    else if (PyLong_CheckExact(o))  // small, as its guard asks
+      arguments.emplace_back(int64_t(PyLong_AsLongLong(o)));
+    else
+      arguments.emplace_back(python::unwrap(o));
+  }
   Cell result = p.function->call(std::move(arguments));
   const auto& items = result.items();
   if (p.build.is_none()) return py::reinterpret_steal<py::object>(python::api->wrap(items[0].to_tensor()));

@@ -207,8 +207,13 @@ bool Guards::holds(const Step& s, Slots& slots) const {
     }
     case Kind::Sizes: {
       py::tuple sizes(s.dims.size());
-      for (size_t i = 0; i < s.dims.size(); ++i)
-        sizes[i] = py::int_(python::borrow(slots[s.dims[i].first]).size(int64_t(s.dims[i].second)));
+      for (size_t i = 0; i < s.dims.size(); ++i) {
+        const auto& [slot, dim] = s.dims[i];
+        if (dim == kWhole)
+          sizes[i] = py::reinterpret_borrow<py::object>(slots[slot]);
+        else
+          sizes[i] = py::int_(python::borrow(slots[slot]).size(int64_t(dim)));
+      }
       py::object answer = py::reinterpret_steal<py::object>(PyObject_CallObject(s.value.ptr(), sizes.ptr()));
       if (!answer) PyErr_Clear();
       return answer && answer.is(py::bool_(true));
@@ -251,7 +256,12 @@ bool Guards::hold(Slots& slots) const {
   for (const Step& s : steps_)
     if (!holds(s, slots)) return false;
   // One tensor twice is another program than two that look alike, and so with objects.
-  return are_distinct(inputs_, [&](size_t i) -> const void* { return python::impl_of(slots[i]); }) &&
+  return are_distinct(inputs_,
+                      [&](size_t i) -> const void* {
+                        PyObject* o = slots[i];  // numbers are not told apart: each is one of its own
+                        if (PyFloat_CheckExact(o) || PyLong_CheckExact(o)) return reinterpret_cast<void*>(2 * i + 1);
+                        return python::impl_of(o);
+                      }) &&
          are_distinct(apart_, [&](size_t i) -> const void* { return slots[i]; });
 }
 

@@ -62,6 +62,7 @@ class Guards {
     Class,
     Sizes
   };
+  static constexpr uint32_t kWhole = 0xFFFFFFFF;  // in place of a dim: a number that is an argument itself
   struct Like {
     PyTypeObject* type;
     DType dtype;
@@ -77,7 +78,7 @@ class Guards {
     py::object value{}, name{};
     mutable unsigned tag = 0;  // of a class: its version when it was found right
     Like like{};
-    std::vector<std::pair<uint32_t, uint32_t>> dims{};  // slots of tensors, and which dim of each
+    std::vector<std::pair<uint32_t, uint32_t>> dims{};  // slots of tensors, and which dim of each; or of numbers
   };
 
   static Kind kind_of(std::string_view name);

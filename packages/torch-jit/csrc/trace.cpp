@@ -160,6 +160,13 @@ void bind_trace(py::module_& m) {
       .def_property_readonly("has_failed", &Tracer::has_failed)
       .def("set_self", [](Tracer& t, Value* v) { t.set_self(v); })
       .def("note_int", [](Tracer& t, int64_t i, Value* v) { t.note_int(i, v); })
+      .def("note_number",
+           [](Tracer& t, py::handle number, Value* v) {
+             if (PyFloat_CheckExact(number.ptr()))
+               t.note_number(Cell(PyFloat_AS_DOUBLE(number.ptr())), v);
+             else
+               t.note_number(Cell(number.cast<int64_t>()), v);
+           })
       .def("forget_ints", &Tracer::forget_ints);
   py::class_<Recorder>(m, "Recording",
                        "Within its block the calls of this thread are recorded; with None, they are not.")

@@ -76,13 +76,13 @@ def test_an_error_half_way_leaves_what_it_would_without_compiling():
 
 
 def test_too_many_captures_end_in_plain_calls():
-    f = torch.compile(lambda x, n: x * n)
+    f = torch.compile(lambda x, n: x * int(str(n)))  # a text of a number is a constant of the program
     with pytest.warns(UserWarning, match="recompile_limit"):
         for n in range(12):
             assert f(torch.ones(1), n).item() == n
     assert not f._compiled.programs
     with torch._dynamo.config.patch(recompile_limit=2):
-        g = torch.compile(lambda x, n: x * n, fullgraph=True)
+        g = torch.compile(lambda x, n: x * int(str(n)), fullgraph=True)
         with pytest.raises(torch._dynamo.exc.FailOnRecompileLimitHit):
             for n in range(4):
                 g(torch.ones(1), n)
@@ -100,7 +100,7 @@ def test_functions_of_c_are_called_by_others_only_if_they_are_known(capsys):
 
 
 def test_the_limit_has_two_names():
-    f = torch.compile(lambda x, n: x * n)
+    f = torch.compile(lambda x, n: x * int(str(n)))
     with torch._dynamo.config.patch(cache_size_limit=20):
         for n in range(12):
             f(torch.ones(1), n)

@@ -55,6 +55,8 @@ class TORCH_PROGRAM_API Tracer {
   // An int that an argument of the next call is made of: where it stands there, the value stands for it.
   void note_int(int64_t number, Value* v) { ints_.push_back({.number = number, .value = v, .calls = calls_}); }
   size_t forget_ints();  // how many no call has taken
+  // A number of any kind that the next call takes: wherever it stands there, the value stands for it.
+  void note_number(Cell number, Value* v) { numbers_.push_back({std::move(number), v}); }
 
   // Says before each call that is recorded where it stands: sets what new nodes of the graph carry.
   struct TORCH_PROGRAM_API Locator {
@@ -107,6 +109,11 @@ class TORCH_PROGRAM_API Tracer {
     int64_t calls = 0;            // that had been recorded then
     bool is_here = false;         // the place is one of the call at hand
   };
+  struct Noted {
+    Cell number;
+    Value* value;
+  };
+  std::vector<Noted> numbers_;
   Value* int_value(int64_t i, const void* place, bool by_number = true);
   void find_ints(const Row& row, const torch::Value* arguments);
   void drop_ints(const std::function<bool(const Note&)>& stays);

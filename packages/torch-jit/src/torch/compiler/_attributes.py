@@ -128,7 +128,7 @@ def _of_python_module(observer, value, name):
     found = _unwatched(observer, value, name)
     space = _variables(value)
     if name in space:
-        observer.outside_value(found, ("key", ("const", space), name))
+        return observer.outside_value(found, ("key", ("const", space), name))
     elif not is_torchs(value.__name__):
         observer.stop(f"{name} is no variable of {value.__name__}", sys._getframe(3))
     return found

@@ -122,7 +122,7 @@ class Compiled:
                 return self._in_parts(args, kwargs)
             self.reset()
         self.captures += 1
-        observer = Observer(self.fullgraph)
+        observer = Observer(self.fullgraph, self.in_vain < 2 and self.dynamic is not False)
         try:
             result = observer.run(self.function, args, kwargs)
         except Exception:
@@ -158,7 +158,7 @@ class Compiled:
         if not self.programs and (found := _dynamic.general(self, args, kwargs, _finish, observer, observer.graph)):
             observer, steps = found
         for other in self.programs:
-            found = _dynamic.resized(self, args, kwargs, _finish, observer, observer.graph, other.layouts)
+            found = _dynamic.resized(self, args, kwargs, _finish, observer, observer.graph, other)
             if found is not None:
                 observer, steps = found
                 break
@@ -171,7 +171,7 @@ class Compiled:
             self._leave(Reason(str(error), ()))
             return
         steps = (*before, made, outputs, held, device, sets_grad, pure)
-        self.programs.insert(0, Captured(observer.guards, observer.graph, observer.layouts))
+        self.programs.insert(0, Captured(observer.guards, observer.graph, observer.layouts, observer.plain))
         self._set()
         self.door.add(steps)
 
@@ -188,8 +188,8 @@ class Compiled:
 class Captured:
     """One program: its guards and its graph, for who asks."""
 
-    def __init__(self, guards, graph, layouts):
-        self.guards, self.graph, self.layouts = guards, graph, layouts
+    def __init__(self, guards, graph, layouts, plain):
+        self.guards, self.graph, self.layouts, self.plain = guards, graph, layouts, plain
 
 
 def _limit():

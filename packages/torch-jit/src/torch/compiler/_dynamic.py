@@ -5,16 +5,23 @@ sizes change (``dynamic=True``, ``mark_dynamic``): the second set is then one th
 from __future__ import annotations
 
 import collections
+import contextlib
+import math
 import re
 import sys
 
 import torch
 from torch._dynamo import config
+from torch._symbols import named
+from torch.jit import _ir as ir
 
+from . import _numbers
 from ._backends import native
 from ._effects import NOTHING
-from ._guards import layout_of
+from ._guards import WHOLE, layout_of
+from ._numbers import Number
 from ._observer import Observer
+from ._outside import place_of
 from ._sizes import Size, Space, shapes_watched
 
 __all__ = ["Resized", "general", "resized"]
@@ -22,7 +29,7 @@ __all__ = ["Resized", "general", "resized"]
 #: kinds of nodes that are about sizes only
 _OF_SIZES = frozenset((
     "aten::size", "aten::add", "aten::sub", "aten::mul", "aten::floordiv", "aten::remainder", "aten::Int", "prim::Constant",
-    "prim::NumToTensor", "prim::ListConstruct",
+    "prim::NumToTensor", "prim::ListConstruct", "aten::div", "aten::pow", "aten::sqrt",
 ))  # fmt: skip
 
 _MOST_SIZES = 6  #: different ones that are tried one by one
@@ -36,8 +43,9 @@ class Resized(Observer):
     ``ranges`` are those of marks: path of a tensor -> dim -> least and greatest, or None.
     """
 
-    def __init__(self, free, ranges, ties):
+    def __init__(self, free, ranges, ties, numbers=None):
         super().__init__()
+        self.varied, self.variables = numbers or {}, {}  # place of a number that changes -> what it is in this run
         self.free, self.ranges, self.space, self.takes_sizes = free, ranges, Space(self, {}), True
         self.ties = ties  # (source, dim) -> the size that it is taken to be equal to, which stands before it
         self.dims, self.asked = [], []  # of each variable, in order: (slot, dim); (source, dim)
@@ -63,23 +71,57 @@ class Resized(Observer):
         """A size that may change is a number to an operator, which is recorded with what it follows from."""
         return value.noted() if isinstance(value, Size) else value
 
+    def beside(self, left, right):
+        """Two operands of which one is a tensor: a number that changes is taken by its operator."""
+        one, two = (value.noted() if type(value) is Number else value for value in (left, right))
+        return one, two
+
+    def outside_value(self, value, source, of_arguments=False):
+        """A number that changes is an input of the graph."""
+        if self.reason is not None or not self.varied or (place := place_of(source)) not in self.varied:
+            return super().outside_value(value, source, of_arguments)
+        number = self.varied[place]
+        if place not in self.variables:
+            at, name = len(self.inputs), f"d{len(self.dims)}"
+            slot = self.guards.check("type", source, type(number))
+            kind = ir.IntType if type(number) is int else ir.FloatType
+            made = Number(self.space, number, name, None)
+            made.made = self.graph.addInput(f"input_{at}", kind.get())
+            self.space.free[at, None] = name
+            self.dims.append((slot, WHOLE))
+            self.asked.append((place, None))
+            self.inputs.append(slot)
+            self.examples.append(named(f"s{at}", number) if type(number) is int else number)
+            if type(number) is int:
+                self.space.conditions.append(f"-{1 << 31} < {name} < {1 << 31}")
+            self.variables[place] = made
+        return self.variables[place]
+
+    def may_count(self, value, name):
+        """A number that changes is read, whether or not it is only counted."""
+        if not super().may_count(value, name):
+            return False
+        return place_of(("attr", self.known[id(value)][1], name)) not in self.varied
+
     def where(self):
         self.space.told(_caller())
         return super().where()
 
     def run(self, function, args, kwargs):
-        with shapes_watched(self.space):
+        with shapes_watched(self.space) if self.free else contextlib.nullcontext():
             return super().run(function, args, kwargs)
 
     def close(self, low):
         """Guards of the sizes: what was asked about them; those of 0 and 1 are programs of their own."""
         if self.tracer.forget_ints() or self.space.pending:
             self.stop("a size becomes a number of the program")
-        if any(node.isNondeterministic() or node.hasEffects() for node in self.graph.nodes()):
+        if self.free and any(node.isNondeterministic() or node.hasEffects() for node in self.graph.nodes()):
             self.unpacks()
         names = [f"d{i}" for i in range(len(self.dims))]
-        conditions = [f"{name} >= {low}" for name in names] + self.space.conditions + self.space.extents.conditions()
-        self.fits = eval(f"lambda {', '.join(names)}: {' and '.join(conditions)}", {"__builtins__": {}})
+        sizes = [name for name, (_, dim) in zip(names, self.dims) if dim != WHOLE]
+        conditions = [f"{name} >= {low}" for name in sizes] + self.space.conditions + self.space.extents.conditions()
+        known = {"__builtins__": {}, "sqrt": math.sqrt}
+        self.fits = eval(f"lambda {', '.join(names)}: {' and '.join(conditions) or True}", known)
         self.guards.steps.append(("sizes", self.dims[0][0], self.fits, list(self.dims)))
         for node in list(self.graph.nodes()):
             if node.kind() == "prim::NumToTensor" and not node.output().uses():
@@ -95,7 +137,7 @@ class Resized(Observer):
 
     def holds(self, layouts):
         """Whether the program is for arguments of these layouts."""
-        return self.fits(*(layouts[source][2][i] for source, i in self.asked))
+        return self.fits(*(self.varied[source] if i is None else layouts[source][2][i] for source, i in self.asked))
 
 
 def _caller():
@@ -146,8 +188,9 @@ class _Before:
     object that stands in several places stands in them as one.
     """
 
-    def __init__(self, observer, layouts, free):
+    def __init__(self, observer, layouts, free, written=()):
         self.observer, self.layouts, self.free, self.made = observer, layouts, free, {}
+        self.written = written  # ids of tensors that are changed in place
 
     def of(self, value):
         """A value as it was."""
@@ -165,6 +208,8 @@ class _Before:
                 _, dtype, sizes, strides, device, needs_grad = self.layouts[source]
                 made = torch.empty_strided(sizes, strides, dtype=dtype, device=device)
                 now = made.zero_().requires_grad_(needs_grad)
+            elif id(value) in self.written:
+                now = value.detach().clone().requires_grad_(value.requires_grad)
         elif kind is tuple:
             now = tuple(map(self.of, value))
         elif isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -222,20 +267,21 @@ def _work(graph):
     ]
 
 
-def _reaches_out(graph):
-    """Whether running a graph changes something that was there before, or prints, or calls Python."""
+def _written(observer, graph):
+    """The ids of the tensors that a graph changes in place; None where it changes others than arguments, or prints, or calls Python."""
     effects = [n for n in graph.nodes() if n.hasEffects() and n.kind() != "aten::set_grad_enabled"]
     if not all(n.kind().startswith("aten::") and n.inputsSize() for n in effects):
-        return True
+        return None
     aliases = graph.alias_db() if effects else None
-    return any(map(aliases.has_writers, graph.inputs())) if effects else False
+    found = {id(x) for x, v in zip(observer.examples, graph.inputs()) if aliases.has_writers(v)} if effects else set()
+    return found if found <= {id(x) for x in observer.known_at.values()} else None
 
 
-def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False):
+def resized(compiled, args, kwargs, finish, observer, graph, other, asked=False, before=None):
     """Steps of a program for the sizes of this call, of an earlier one, and others; None where there is none. A function that
     was watched twice in vain is not watched again.
 
-    ``observer`` has watched this call, ``graph`` is its program; ``before`` are layouts of the arguments of another call. A
+    ``observer`` has watched this call, ``graph`` is its program; ``other`` is an earlier program, or ``before`` are layouts of other arguments. A
     backend of one's own may look at the sizes of its examples: it gets a program for all sizes only where these are ``asked`` for.
     """
     if compiled.dynamic is False or compiled.in_vain >= 2:
@@ -243,10 +289,17 @@ def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False
     again = _Before(observer, {}, {})  # to be called with, so that what is changed is changed once
     if not all(again.makes(value) for _, value, *_ in observer.effects()):
         return None
-    if _reaches_out(graph):
+    written = _written(observer, graph)
+    if written is None:
         return None
-    free = changed(before, observer.layouts)
-    if not free:
+    before = other.layouts if before is None else before
+    free, moved = changed(before, observer.layouts), {}
+    if other is not None:
+        moved = _numbers.changed(other.plain, observer.plain) or {}
+        fixed = ((int, config.specialize_int), (float, config.specialize_float))
+        moved = {at: (other.plain[at][0], observer.plain[at][0]) for at in moved}
+        moved = {at: both for at, both in moved.items() if (type(both[0]), True) not in fixed}
+    if free is None or not (free or moved):
         return None
     if any(_static(observer.known_at[source], dims) for source, dims in free.items()):
         return None
@@ -271,10 +324,11 @@ def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False
     state = torch.get_rng_state() if random else None
     try:
         # Sizes as they were in two calls; and others, where one of them is a number of the program, too.
-        for layouts in ((None, before), [_made_up(observer.layouts, free, factors) for factors in _FACTORS]):
+        made_up = [_made_up(observer.layouts, free, factors) for factors in _FACTORS] if free else (None, None)
+        for layouts in ((None, before), made_up):
             if layouts[1] is None:
                 break
-            found = _watched(compiled, args, kwargs, finish, observer, free, ranges, layouts, ties)
+            found = _watched(compiled, args, kwargs, finish, observer, free, moved, written, ranges, layouts, ties)
             if found and found[0].holds(observer.layouts) and _work(found[0].graph) == _work(graph):
                 compiled.in_vain -= 1
                 return found
@@ -286,13 +340,13 @@ def resized(compiled, args, kwargs, finish, observer, graph, before, asked=False
     return None
 
 
-def _watched(compiled, args, kwargs, finish, observer, free, ranges, layouts, ties):
-    """What the function does with these sizes (None: those of the arguments), if it is the same for all of them."""
+def _watched(compiled, args, kwargs, finish, observer, free, moved, written, ranges, layouts, ties):
+    """What the function does with these sizes (None: those of the arguments) and numbers, if it is the same for all of them."""
     found = []
-    for each in layouts:
-        before = _Before(observer, each or {}, free if each else {})
+    for which, each in enumerate(layouts):
+        before = _Before(observer, each or {}, free if each else {}, written)
         given, names = tuple(map(before.of, args)), {k: before.of(v) for k, v in kwargs.items()}
-        watcher = Resized(free, ranges, ties)
+        watcher = Resized(free, ranges, ties, {source: both[1 - which] for source, both in moved.items()})
         result = watcher.run(compiled.function, given, names)
         steps = finish(watcher, result, compiled) if watcher.reason is None else None
         if watcher.reason is None:
@@ -313,7 +367,7 @@ def general(compiled, args, kwargs, finish, observer, graph):
 
     def attempt(free):
         before = _made_up(observer.layouts, free, None) if free else None
-        found = before and resized(compiled, args, kwargs, finish, observer, graph, before, True)
+        found = before and resized(compiled, args, kwargs, finish, observer, graph, None, True, before)
         compiled.in_vain = 0
         return found
 
@@ -350,7 +404,11 @@ def _dims_of(free, layouts):
 def _holds_to(compiled, args, kwargs, observer, graph, free):
     """Why a function is one for the sizes of this call only, or None where that is not certain."""
     again, made = _Before(observer, {}, {}), _made_up(observer.layouts, free, None)
-    if made is None or _reaches_out(graph) or not all(again.makes(value) for _, value, *_ in observer.effects()):
+    if (
+        made is None
+        or _written(observer, graph) != set()
+        or not all(again.makes(value) for _, value, *_ in observer.effects())
+    ):
         return None
     if any(node.isNondeterministic() for node in graph.nodes()):
         return None

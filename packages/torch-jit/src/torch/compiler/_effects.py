@@ -169,7 +169,7 @@ class Effects:
         change = self.changed.get((id(value), name))
         if change is not None and change.steps:  # what it was takes part in what follows
             change.steps, change.seen = [], True
-            self.guards.check("equal", ("attr", self.known[id(value)][1], name), change.before)
+            self.outside_value(change.before, ("attr", self.known[id(value)][1], name))
         return change is not None
 
     def may_count(self, value, name):
@@ -221,9 +221,13 @@ class Effects:
         if now is before is NOTHING:
             self.guards.check("noattr", self.known[id(value)][1], name)
             return
-        if change.seen and not self.whole and type(now) in (int, float) and type(before) is type(now):
+        if change.seen and not self._may_lift(value) and type(now) in (int, float) and type(before) is type(now):
             self.stop(f"the attribute {name} of a {type(value).__qualname__} counts", frames=change.frames)
         yield ("del", value, name) if now is NOTHING else ("attr", value, name, now)
+
+    def _may_lift(self, value):
+        """Whether a program for each number will do: nothing else is wanted, or the second one is for all of them."""
+        return self.whole or (self.lifts and id(value) in self.loose)
 
     def _of_list(self, change):
         value, before = change.value, change.before

@@ -27,9 +27,8 @@ class Hooks:
         if self.reason is None:
             space = frame.f_globals
             if name in space:
-                self.outside_value(value, ("key", ("const", space), name))
-            else:
-                self.guards.check("absent", ("const", space), name)
+                return self.outside_value(value, ("key", ("const", space), name))
+            self.guards.check("absent", ("const", space), name)
         return value
 
     def attr(self, value, name):

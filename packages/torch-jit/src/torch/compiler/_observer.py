@@ -105,15 +105,16 @@ class Watch:
     def cell(self, value, name):
         """A variable of an enclosing function was read."""
         if self.observer.reason is None:
-            self.observer.outside_value(value, ("cell", self.cells[name]))
+            return self.observer.outside_value(value, ("cell", self.cells[name]))
         return value
 
 
 class Observer(Outside, Hooks, Effects, Operators, Matches):
     """Watches one call; ``__torch_watch`` within the functions that run."""
 
-    def __init__(self, whole=False):
+    def __init__(self, whole=False, lifts=False):
         self.guards, self.reason = Guards(), None
+        self.lifts = lifts  # whether numbers that change from call to call become inputs
         self.whole = whole  # whether nothing else will do than a program of the whole function
         self.graph = ir.Graph()
         self.tracer = ir._native.Tracer(self.graph)
@@ -124,6 +125,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         self.inputs, self.input_of = [], {}  # slots of tensors; id -> number
         self.dtypes = {}  # of the inputs of the graph, by number
         self.examples, self.layouts, self.known_at = [], {}, {}  # of tensors among the arguments, by source
+        self.plain = {}  # ints and floats that were read, by source
         self.known = {}  # id -> (object, source, whether it stands under the arguments)
         self.outside = set()  # ids of containers and objects that were there before
         self.kept, self.codes, self.trusted = [], set(_DRIVERS), 0
@@ -271,6 +273,11 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         return frames_of(frame)
 
     @staticmethod
+    def beside(left, right):
+        """Operands of which one is a tensor, as the operator takes them."""
+        return left, right
+
+    @staticmethod
     def numbers(value):
         """An argument of an operator, as the operator takes it."""
         return value
@@ -322,7 +329,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         outer, _thread.observer = current(), self
         try:
             with _special.reads_watched():
-                self.arguments(args, kwargs)
+                args, kwargs = self.arguments(args, kwargs)
                 if type(function) is not types.FunctionType:
                     self.outside_value(function, ("const", function))
                 self.tracer.locate_by(self.where)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import math
 import types
 
 import torch
@@ -78,9 +79,11 @@ class Outputs:
             return self._places[id(value)]
         if isinstance(value, type):
             return self._constant(value)
-        if kind is Size:
+        if isinstance(value, Size):
             if (text := value.of_inputs()) is None:
                 observer.stop("the result has a size that does not follow from those of arguments")
+            if "sqrt(" in str(text):
+                self.names["sqrt"] = math.sqrt
             return str(text)
         if isinstance(value, torch.Tensor):
             if id(value) in observer.input_of:

@@ -29,6 +29,8 @@ class Outside:
         guards = self.guards
         if is_plain(value):
             guards.check("equal", source, value)
+            if type(value) in (int, float):
+                self.plain[place_of(source)] = value, source
             return value
         seen = self.known.get(id(value))
         if seen is not None:
@@ -149,13 +151,19 @@ class Outside:
         return [self.guards.slot(source) for _, source, _ in apart]
 
     def arguments(self, args, kwargs):
-        """What the function is called with."""
+        """What the function is called with, and what it gets."""
         self.guards.check("len", ("args",), len(args))
         self.guards.check("keys", ("kwargs",), tuple(kwargs))
-        for i, value in enumerate(args):
-            self.outside_value(value, ("index", ("args",), i), True)
-        for name, value in kwargs.items():
-            self.outside_value(value, ("key", ("kwargs",), name), True)
+        args = tuple(self.outside_value(value, ("index", ("args",), i), True) for i, value in enumerate(args))
+        return args, {k: self.outside_value(value, ("key", ("kwargs",), k), True) for k, value in kwargs.items()}
+
+
+def place_of(source):
+    """A source as a key: objects that are read from by what they are."""
+    kind, *rest = source
+    if kind in ("const", "cell"):
+        return kind, id(rest[0])
+    return (kind, place_of(rest[0]), *rest[1:]) if rest else source
 
 
 def is_fixed(value):

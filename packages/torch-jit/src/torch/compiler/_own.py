@@ -70,6 +70,8 @@ class Operators:
             found = self._asked(left, right, f"__{name}__", f"__r{name}__", type(left) is type(right))
             if found is not NotImplemented:
                 return found
+        if isinstance(left, torch.Tensor) or isinstance(right, torch.Tensor):
+            left, right = self.beside(left, right)
         return plain(left, right)
 
     def in_place(self, op, left, right):
@@ -81,7 +83,9 @@ class Operators:
                 return found
         if self.reason is None and of_class(type(left), f"__i{name}__") is None:
             return self.binary(op, left, right)
-        if id(left) in self.outside and not isinstance(left, torch.Tensor):
+        if isinstance(left, torch.Tensor):
+            right = self.numbers(right)
+        elif id(left) in self.outside:
             self.changes(left)
         return getattr(operator, f"i{name}")(left, right)
 
@@ -101,6 +105,8 @@ class Operators:
             if op in ("Eq", "NotEq") and _by_fields(left) and type(left) is type(right):
                 return self._fields_equal(left, right) is (op == "Eq")
             self._refuse_generated(left, right)
+        if isinstance(left, torch.Tensor) or isinstance(right, torch.Tensor):
+            left, right = self.beside(left, right)
         return plain(left, right)
 
     def _fields_equal(self, left, right):

@@ -84,7 +84,7 @@ def _both(name, symbol, function, swapped=False):
     def method(self, other):
         if isinstance(other, torch.Tensor):
             return self.with_tensor(function, other, swapped)
-        if type(other) is bool or not isinstance(other, (int, Size)):
+        if type(other) not in (int, Size):  # of a number that changes, it is asked
             return NotImplemented
         a, b = (other, self) if swapped else (self, other)
         return self.space_of(function(_number(a), _number(b)), (name, symbol, a, b))
@@ -96,7 +96,7 @@ def _compares(symbol, function):
     def method(self, other):
         if isinstance(other, float) and other.is_integer():
             other = int(other)
-        if not isinstance(other, (int, Size)):
+        if type(other) not in (int, Size):
             return NotImplemented
         return self.space.ask(_text(symbol, self, other), function(self.number, _number(other)))
 
@@ -126,8 +126,10 @@ class Size:
 
     def of_inputs(self):
         """An expression for it over ``i``, the tensors that the graph is given; None where there is none."""
-        places = {name: f"i[{at}].shape[{dim}]" for (at, dim), name in self.space.free.items()}
-        return self.text and re.sub(r"d\d+", lambda found: places[found[0]], self.text)
+        places = {
+            name: f"i[{at}]" if dim is None else f"i[{at}].shape[{dim}]" for (at, dim), name in self.space.free.items()
+        }
+        return self.text and re.sub(r"\bd\d+", lambda found: places[found[0]], self.text)
 
     def space_of(self, number, source):
         return Size(self.space, number, None, source)

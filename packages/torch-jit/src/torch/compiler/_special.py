@@ -9,6 +9,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import math
 import sys
 import threading
 import types
@@ -21,6 +22,7 @@ from ._branches import cond, while_loop
 from ._copies import COPIES
 from ._guards import is_key, is_plain, of_class
 from ._instrument import catches, may_drop
+from ._numbers import square_root
 from ._opaque import applied
 from ._opaque import unwatched as unwatched_call
 from ._sizes import Size
@@ -157,7 +159,7 @@ def _compiling(observer, args, kwargs):
 
 #: function: how(observer, args, kwargs)
 SPECIAL = {
-    isinstance: _isinstance, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling,
+    isinstance: _isinstance, math.sqrt: square_root, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling,
     torch.compiler.is_exporting: lambda observer, args, kwargs: False, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
     delattr: _delattr, id: _id, vars: _vars, object.__setattr__: _plainly, object.__delattr__: _plainly,
     **{each: _looked_up(each) for each in (

@@ -1,0 +1,203 @@
+"""Ints and floats that change from call to call: at the second value of one a function is captured for all values."""
+
+import math
+
+import pytest
+import torch
+from torch import nn
+from torch._dynamo import config
+
+F = nn.functional
+X = torch.arange(1.0, 7.0)
+FLOATS = (0.1, 0.2, 0.3, 0.7, 2.0, -1.5)
+INTS = (2, 3, 5, 9, 1, 0)
+
+
+def multiplied(x, n):
+    y = x.clone()
+    y *= n
+    y += n
+    return y
+
+
+def to_power(x, step):
+    return x / (1 - 0.9**step) / math.sqrt(1 - 0.99**step)
+
+
+#: what is done with a number: the function, and how many programs all values take
+ONE_FOR_ALL = {
+    "times": lambda x, n: x * n, "less": lambda x, n: n - x, "divided": lambda x, n: (x / (n + 8), (n + 3) / x), "power": lambda x, n: x**n,
+    "alpha": lambda x, n: torch.add(x, x, alpha=n), "clamp": lambda x, n: x.clamp(n, n + 1), "arithmetic": lambda x, n: x * (1 - n) * (n * 2 + 1) / 4,
+    "compared": lambda x, n: (x > n, n <= x), "where": lambda x, n: torch.where(x > n, x, n), "in place": multiplied,
+    "int tensors": lambda x, n: x.long() * n, "no dims": lambda x, n: x.sum() * n, "a kind": lambda x, n: x * n if isinstance(n, (int, float)) else x,
+    "result": lambda x, n: (x * n, n, n * 2 - 1), "negative": lambda x, n: x * -n + n, "lerp": lambda x, n: torch.lerp(x, x * 2, n),
+    "fill": lambda x, n: torch.full_like(x, n) + n, "chosen": lambda x, n: {"a": x * n}["a"],
+}  # fmt: skip
+#: what no graph says of a number: each value has a program
+EACH = {
+    "text": lambda x, n: x * len(str(n)), "tensor": lambda x, n: torch.tensor(n) * x, "hash": lambda x, n: x * {n: 2}[n],
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def programs_are_kept(monkeypatch):
+    monkeypatch.setattr(config, "choose_faster", False)
+
+
+def same(found, expected):
+    if isinstance(expected, tuple):
+        return len(found) == len(expected) and all(map(same, found, expected))
+    if isinstance(expected, torch.Tensor):
+        return found.dtype == expected.dtype and torch.equal(found.nan_to_num(7), expected.nan_to_num(7))
+    return type(found) is type(expected) and found == expected
+
+
+def programs(function, calls, **options):
+    compiled = torch.compile(function, **options)
+    for args in calls:
+        assert same(compiled(*args), function(*args)), args
+    return len(compiled._compiled.programs)
+
+
+@pytest.mark.parametrize("name", ONE_FOR_ALL)
+@pytest.mark.parametrize("numbers", [FLOATS, INTS], ids=["floats", "ints"])
+def test_the_second_value_makes_a_program_for_all(name, numbers):
+    assert programs(ONE_FOR_ALL[name], [(X, n) for n in numbers], fullgraph=True) == 2
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_what_no_graph_says_has_a_program_for_each_value(name):
+    assert programs(EACH[name], [(X, n) for n in FLOATS]) == len(FLOATS)
+
+
+def test_ints_become_sizes_and_places_of_dims_stay():
+    assert programs(lambda x, n: torch.zeros(n).sum() + x.roll(n), [(X, n) for n in INTS]) == 2
+    assert programs(lambda x, n: x[:n], [(X, n) for n in INTS]) == len(INTS)
+    assert programs(lambda x, n: x * (n % 3) + n // 2, [(X, n) for n in INTS]) == 2
+
+
+def test_a_comparison_is_a_guard():
+    assert programs(lambda x, n: x * n if n > 0.25 else x - n, [(X, n) for n in FLOATS]) == 4
+    assert programs(lambda x, n: x * min(n, 0.25), [(X, n) for n in (0.1, 0.2, 0.15, 0.3, 0.4, 0.5)]) == 4
+    assert programs(lambda x, n: x if n else -x, [(X, n) for n in (3, 2, 1, 0)]) == 3
+    assert programs(lambda x, n: 1 / n * x, [(X, n) for n in FLOATS]) == 2
+    compiled = torch.compile(lambda x, n: 1 / n * x)
+    compiled(X, 2.0), compiled(X, 3.0)
+    with pytest.raises(ZeroDivisionError):
+        compiled(X, 0.0)
+
+
+def test_an_int_is_no_float_and_no_bool():
+    assert programs(lambda x, n: x.long() * n, [(X, n) for n in (2.0, 3.0, 2, 3, True, False, 4.0, 4)]) == 6
+
+
+def test_great_ints_have_programs_of_their_own():
+    assert programs(lambda x, n: x * (n * n), [(X, n) for n in (2, 3, 4, 1 << 30, 1 << 31)], fullgraph=True) == 3
+
+
+def test_step_counters_and_rates_of_an_optimizer_are_inputs():
+    class Optimizer:
+        def __init__(self):
+            self.step, self.rate, self.moment = 0, 0.1, torch.zeros(6)
+
+        def update(self, x, gradient):
+            self.step += 1
+            self.moment.mul_(0.9).add_(gradient, alpha=0.1)
+            return x - self.rate * self.moment / (1 - 0.9**self.step)
+
+    one, two = Optimizer(), Optimizer()
+    update = torch.compile(Optimizer.update)
+    for i in range(12):
+        gradient = torch.randn(6)
+        assert torch.equal(update(one, X, gradient), two.update(X, gradient))
+        assert one.step == two.step == i + 1 and type(one.step) is int and torch.equal(one.moment, two.moment)
+        one.rate = two.rate = one.rate * 0.9
+    assert 1 < len(update._compiled.programs) < 4
+
+
+RATE = 1.0
+
+
+def test_numbers_of_modules_closures_and_variables_change():
+    class Scaled(nn.Module):
+        scale = 0.5
+
+        def forward(self, x):
+            return x * self.scale
+
+    module = Scaled()
+    compiled = torch.compile(module, fullgraph=True)
+    for i in range(12):
+        module.scale = i * 0.5
+        assert torch.equal(compiled(X), module(X))
+
+    def of_variable(x):
+        return x * RATE
+
+    times = 1.0
+
+    def of_closure(x):
+        return x + times
+
+    global_, closure = torch.compile(of_variable, fullgraph=True), torch.compile(of_closure, fullgraph=True)
+    for i in range(12):
+        globals()["RATE"] = times = i * 0.25
+        assert torch.equal(global_(X), X * RATE) and torch.equal(closure(X), X + times)
+
+
+def test_powers_and_roots_of_a_step():
+    assert programs(to_power, [(X, n) for n in (1, 2, 3, 10, 1000)]) == 2
+
+
+def test_gradients_pass_through_a_program_for_all_numbers():
+    x = torch.ones(3, requires_grad=True)
+    compiled = torch.compile(lambda x, n: (x * n).sin().sum(), fullgraph=True)
+    for n in FLOATS:
+        (found,) = torch.autograd.grad(compiled(x, n), x)
+        (expected,) = torch.autograd.grad((x * n).sin().sum(), x)
+        assert torch.equal(found, expected)
+
+
+def test_sizes_and_numbers_change_together():
+    calls = [(torch.ones(n), n * 0.1) for n in (3, 4, 5, 6, 7)]
+    assert programs(lambda x, n: x * n + x.shape[0], calls, fullgraph=True) == 2
+
+
+def test_a_backend_of_ones_own_is_given_the_number():
+    examples = []
+
+    def backend(module, inputs):
+        examples.append(inputs)
+        return module.forward
+
+    assert programs(lambda x, n: x * (n + 1), [(X, n) for n in (2, 3, 4)], backend=backend, fullgraph=True) == 2
+    (_, number) = examples[1]
+    assert isinstance(number, torch.SymInt) and number.node.hint == 3
+    assert programs(lambda x, n: x * (n / 2), [(X, n) for n in FLOATS], backend=backend, fullgraph=True) == 2
+
+
+def test_numbers_stay_where_they_are_to_be_constants():
+    with config.patch(specialize_int=True):
+        assert programs(lambda x, n: x * n, [(X, n) for n in (1, 2, 3)]) == 3
+        assert programs(lambda x, n: x * n, [(X, n) for n in FLOATS]) == 2
+    assert programs(lambda x, n: x * n, [(X, n) for n in (1, 2, 3)], dynamic=False) == 3
+
+
+def test_two_numbers_that_are_one_and_then_two():
+    assert (
+        programs(lambda x, a, b: x * a + b, [(X, n, m) for n, m in ((1.0, 1.0), (2.0, 2.0), (3.0, 4.0), (5.0, 5.0))])
+        <= 3
+    )
+
+
+def test_two_numbers_that_are_alike_when_they_are_watched_are_told_apart():
+    f = lambda x, a, b: (torch.clamp(x, max=b, min=a), torch.full((x.shape[0],), b))
+    calls = [(X, 1.0, 1.0), (X, 2.0, 2.0), (X, 3.0, 4.0), (X, 2.0, 5.0)]
+    assert programs(f, calls) > 1
+    sizes = [(torch.ones(n), n, m) for n, m in ((2, 2), (3, 3), (4, 5), (6, 3))]
+    assert programs(lambda x, a, b: torch.full((x.shape[0], b), a) + x[:, None], sizes) > 1
+
+
+def test_a_number_like_a_constant_of_the_program_is_told_apart_from_it():
+    assert programs(lambda x, n: torch.add(x * 0.5, x, alpha=n), [(X, n) for n in (0.5, 0.25, 2.0, 0.5)]) <= 3
+    assert programs(lambda x, n: torch.add(x, 0.5, alpha=n), [(X, n) for n in (0.25, 0.5, 2.0, 0.5)]) <= 4
