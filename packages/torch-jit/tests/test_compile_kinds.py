@@ -333,9 +333,7 @@ def same(found, expected):
     )
 
 
-@settings(
-    max_examples=int(__import__("os").environ.get("N", 60)), deadline=None, suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_values_of_all_kinds_from_all_places_may_change_between_calls(data):
     first = {place: data.draw(st.none() | values, place) for place in PLACES}

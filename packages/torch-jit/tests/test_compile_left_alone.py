@@ -96,3 +96,47 @@ def test_threads_that_call_while_the_code_changes():
     for t in threads:
         t.join()
     assert not wrong
+
+
+# --- what a program can do in place of what no graph says ---
+
+
+def test_an_error_says_what_stands_in_the_way_where_and_the_way_out():
+    def branches(x):
+        return x + 1 if x.sum() > 3 else x
+
+    def repeats(x):
+        while x.sum() < 10:
+            x = x + 1
+        return x
+
+    cases = {
+        branches: r"__bool__ of a tensor is asked for \(.*:\d+ in branches\); torch.where chooses by values, torch.cond and",
+        repeats: r"__bool__ of a tensor is asked for \(.* in repeats\); .*torch.while_loop keep both ways in the program; without fullgraph",
+        (lambda x: x * x.sum().item()): r"item of a tensor is asked for .*; keep the number in its tensor",
+        (lambda x: x.nonzero()): r"nonzero.*; torch.where\(mask, x, 0\) and sums of masks keep the size",
+        (lambda x: x[x > 2]): r"an index by its value .*; torch.where\(mask, x, 0\)",
+        (lambda x: print(x.shape) or x): r"print\(\) is called .*; print outside of the compiled function",
+        (lambda x: x.unique()): r"unique of a tensor .*; torch.where\(mask, x, 0\)",
+    }
+    for function, text in cases.items():
+        with pytest.raises(torch._dynamo.exc.Unsupported, match=text):
+            torch.compile(function, fullgraph=True)(torch.arange(6.0))
+
+
+def test_a_loop_over_values_runs_as_it_was_written_and_what_follows_is_captured():
+    def f(x):
+        while x.sum() < 10:
+            x = x + 1
+        return x * 2
+
+    compiled = torch.compile(f)
+    for x in (torch.zeros(3), torch.ones(3), torch.full((3,), 9.0)):
+        assert torch.equal(compiled(x), f(x))
+
+
+def test_nothing_is_compiled_while_the_configuration_says_so():
+    f = lambda x: x + 1
+    with torch._dynamo.config.patch(disable=True):
+        assert torch.compile(f) is f
+    assert torch.compile(f) is not f

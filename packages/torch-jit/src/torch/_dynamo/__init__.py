@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from torch import compiler
-from torch.compiler import allow_in_graph, assume_constant_result, disable, is_compiling, list_backends, reset
+from torch.compiler import (
+    allow_in_graph,
+    assume_constant_result,
+    disable,
+    is_compiling,
+    list_backends,
+    reset,
+    substitute_in_graph,
+)
 
 from . import config, exc
 from ._marks import mark_dynamic, mark_static, maybe_mark_dynamic
@@ -54,6 +64,8 @@ def _nothing(*args, **kwargs):
 
 mark_static_address = mark_unbacked = _nothing
 decorate_dynamic = lambda fn: fn
+patch_dynamo_config = config.patch
+reset_code_caches = reset
 
 
 def graph_break(msg: str = "") -> None:
@@ -97,9 +109,43 @@ def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> Any:
     return inner(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else inner
 
 
-def export(f: Any, *args: Any, **kwargs: Any) -> Any:
-    """Raises NotImplementedError: ``torch.export.export`` gives a graph that stands by itself."""
-    raise NotImplementedError("torch._dynamo.export: use torch.export.export")
+class ExportResult(NamedTuple):
+    """What :func:`export` gives: a module of the graph, and what it was captured for."""
+
+    graph_module: Any
+    guards: Any
+
+
+def export(
+    f: Any, *extra_args: Any, aten_graph: bool = True, pre_dispatch: bool = False, decomposition_table: Any = None,
+    tracing_mode: str = "symbolic", dynamic_shapes: Any = None, assume_static_by_default: bool = True,
+    same_signature: bool = True, **extra_kwargs: Any,
+) -> Any:  # fmt: skip
+    """A function of arguments that gives the graph of a function or module for them, as an :class:`ExportResult`; by the older form
+    at once, where the arguments follow ``f``.
+
+    The graph calls operators of ``torch.ops.aten``, whatever ``aten_graph`` says, and is called as ``f``. Sizes that are marked
+    (``mark_dynamic``) or named in ``dynamic_shapes`` may change. Raises :class:`exc.Unsupported` where the program goes on by values.
+
+    >>> graph, guards = torch._dynamo.export(lambda x: torch.sin(x) + 1)(torch.zeros(2))
+    >>> [str(n.target) for n in graph.graph.nodes if n.op == "call_function"], graph(torch.zeros(2))
+    (['aten.sin.default', 'aten.add.Tensor'], tensor([1., 1.]))
+    """
+
+    def captured(*args: Any, **kwargs: Any) -> Any:
+        from torch.export import UserError, _export
+
+        from ._marks import marked
+
+        try:
+            moving = marked(args, kwargs) if dynamic_shapes is None else None
+            program = _export(f, args, kwargs, dynamic_shapes, moving)
+        except UserError as error:
+            raise exc.Unsupported(str(error)) from error
+        program = program if decomposition_table is None else program.run_decompositions(decomposition_table)
+        return ExportResult(program.module(), list(program._guards))
+
+    return captured(*extra_args, **extra_kwargs) if extra_args or extra_kwargs else captured
 
 
 def lookup_backend(name: str) -> Any:
@@ -125,6 +171,8 @@ def __getattr__(name: str) -> Any:
 
         globals()[name] = OptimizedModule
         return OptimizedModule
+    if name == "set_stance":
+        return compiler.set_stance
     if name in ("eval_frame", "utils", "testing", "backends", "_trace_wrapped_higher_order_op"):
         from importlib import import_module
 
@@ -135,5 +183,5 @@ def __getattr__(name: str) -> Any:
 __all__ = [
     "OptimizedModule", "allow_in_graph", "assume_constant_result", "config", "disable", "exc", "explain", "export",
     "graph_break", "is_compiling", "list_backends", "mark_dynamic", "mark_static", "mark_static_address",
-    "maybe_mark_dynamic", "optimize", "optimize_assert", "register_backend", "reset",
+    "maybe_mark_dynamic", "optimize", "optimize_assert", "patch_dynamo_config", "register_backend", "reset", "substitute_in_graph",
 ]  # fmt: skip

@@ -66,3 +66,18 @@ def mark_static(t: Any, index: Any = None) -> None:
     """
     if isinstance(t, torch.Tensor):
         _mark(t, index, "_dynamo_static_indices")
+
+
+def marked(args: tuple, kwargs: dict) -> dict[int, dict[int, Any]]:
+    """For each leaf of (args, kwargs) with marks: the dims that may change, as hints for an export."""
+    from torch import _pytree as pytree
+    from torch.export import Dim
+
+    found: dict[int, dict[int, Any]] = {}
+    for i, leaf in enumerate(pytree.tree_leaves((args, kwargs))):
+        surely, maybe = (
+            getattr(leaf, name, ()) for name in ("_dynamo_dynamic_indices", "_dynamo_weak_dynamic_indices")
+        )
+        if surely or maybe:
+            found[i] = {**dict.fromkeys(maybe, Dim.AUTO), **dict.fromkeys(surely, Dim.DYNAMIC)}
+    return found

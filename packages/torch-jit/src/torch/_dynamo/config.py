@@ -1,5 +1,5 @@
 """Settings of ``torch.compile``. ``recompile_limit``, ``fail_on_recompile_limit_hit``, ``error_on_recompile``,
-``suppress_errors``, ``automatic_dynamic_shapes`` and ``choose_faster`` have an effect, the others are kept as programs set them."""
+``suppress_errors``, ``automatic_dynamic_shapes``, ``specialize_int``, ``specialize_float``, ``disable`` and ``choose_faster`` have an effect, the others are kept as programs set them."""
 
 #: how many programs of one function are kept; then it runs as it was written
 recompile_limit = cache_size_limit = 8
@@ -19,6 +19,22 @@ skip_fwd_side_effects_in_bwd_under_checkpoint = False
 guard_nn_modules = True
 specialize_int = specialize_float = False
 error_on_recompile = False
+#: functions that are compiled from now on are left as they are
+disable = False
+dynamic_shapes = capture_autograd_function = capture_func_transforms = trace_numpy = enable_trace_contextlib = True
+capture_profiler_record_function = capture_sparse_compute = compiled_autograd = allow_rnn = nested_graph_breaks = False
+dead_code_elimination = enable_cpp_guard_manager = replay_side_effects = rewrite_assert_with_torch_assert = True
+prefer_deferred_runtime_asserts_over_guards = do_not_emit_runtime_asserts = only_allow_pt2_compliant_ops = False
+report_guard_failures = raise_on_ctx_manager_usage = enable_faithful_generator_behavior = True
+use_graph_deduplication = use_lazy_graph_module = use_numpy_random_stream = enable_compiler_collectives = False
+error_on_nested_fx_trace = error_on_nested_jit_trace = guard_nn_modules_using_dict_tags = skip_nnmodule_hook_guards = (
+    True
+)
+cprofile = verify_correctness = replay_record_enabled = prepare_freezing = caching_precompile = strict_precompile = (
+    False
+)
+minimum_call_count, repro_level, repro_tolerance, repro_after, log_file_name = 1, 2, 1e-3, None, None
+numpy_default_float, numpy_default_complex, numpy_default_int = "float64", "complex128", "int64"
 
 
 def patch(changes=None, value=None, **more):

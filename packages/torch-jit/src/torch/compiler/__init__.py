@@ -57,7 +57,9 @@ def compile(
             options=options,
             disable=disable,
         )
-    if disable or isinstance(model, type):
+    from torch._dynamo import config
+
+    if disable or config.disable or isinstance(model, type):
         return model
     return _wrapped(model, how, fullgraph, dynamic, options)
 

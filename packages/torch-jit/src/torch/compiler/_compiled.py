@@ -144,7 +144,7 @@ class Compiled:
         if self.fullgraph and not (
             alone and hasattr(observer.strange, "__tensor_flatten__")
         ):  # those are run as written
-            raise exc.Unsupported(f"{_name(self.function)}: {observer.reason}")
+            raise exc.Unsupported(f"{_name(self.function)}: {observer.reason}; {observer.reason.way_out()}")
         if alone:
             self.left_alone.add(observer.strange)
         else:

@@ -63,6 +63,23 @@ class Reason:
 
     __repr__ = __str__
 
+    def way_out(self):
+        """What to do about it, for who wants the whole function captured."""
+        found = next((way for words, way in _WAYS_OUT if any(w in self.text for w in words)), "")
+        return f"{found}without fullgraph=True the function runs in parts, around this line"
+
+
+#: by words of a reason: what a program can do in its place
+_WAYS_OUT = (
+    (("__bool__ of", "is_nonzero of", "__contains__ of"), "torch.where chooses by values, torch.cond and torch.while_loop keep both ways in the program; "),
+    (("item of", "tolist of", "__int__ of", "__float__ of", "__index__ of", "__complex__ of", "numpy of", "__array__ of", "is read"),
+     "keep the number in its tensor (x * y.sum() in place of x * y.sum().item()), or read it outside of the compiled function; "),
+    (("nonzero", "unique of", "masked_select of", "an index by its value", "goes by the values", "a mask picks"),
+     "torch.where(mask, x, 0) and sums of masks keep the size, torch.nonzero_static(size=...) says one; "),
+    (("print() is called", "is to be printed"), "print outside of the compiled function; "),
+    (("counts", "grows"), "keep what counts in a tensor, or in an object among the arguments; "),
+)  # fmt: skip
+
 
 class Watch:
     """What instrumented code calls, for one function with the variables around it."""
