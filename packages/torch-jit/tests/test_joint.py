@@ -103,8 +103,8 @@ def test_a_region_is_one_node():
 
 
 def test_what_is_big_is_computed_again():
-    plan = plan_of(chain, torch.randn(40_000), torch.randn(40_000))
-    agree(chain, plan, [torch.randn(40_000, requires_grad=True), torch.randn(40_000, requires_grad=True)])
+    plan = plan_of(chain, torch.randn(400_000), torch.randn(400_000))
+    agree(chain, plan, [torch.randn(400_000, requires_grad=True), torch.randn(400_000, requires_grad=True)])
     text = plan.describe()
     assert "forward, keeping 0 values" in text
     assert "  backward\n  group  mul add sigmoid tanh neg" in text
