@@ -244,3 +244,119 @@ def _counted(places: Tensor, n: int):
 def test_a_sparse_tensor_of_a_script_is_a_tensor():
     places = torch.tensor([[0, 1, 1], [1, 1, 1]])
     assert torch.jit.script(_counted)(places, 2).tolist() == [[0, 1], [0, 2]]
+
+
+def test_any_and_all_take_lists_of_texts():
+    @torch.jit.script
+    def truths(x: list[str]) -> tuple[bool, bool]:
+        return any(x), all(x)
+
+    assert [truths(each) for each in (["", "a"], ["", ""], ["a"], [])] == [
+        (True, False), (False, False), (True, True), (False, True),
+    ]  # fmt: skip
+
+
+def test_where_as_a_method_keeps_its_tensor_where_the_condition_holds():
+    @torch.jit.script
+    def positive(x, y):
+        return x.where(x > 0, y)
+
+    assert positive(torch.tensor([1.0, -1.0]), torch.tensor([5.0, 6.0])).tolist() == [1, 6]
+
+
+def test_factories_of_scripts_make_tensors_that_need_gradients():
+    @torch.jit.script
+    def made() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        weight = torch.tensor(2.5, requires_grad=True)
+        return weight, weight * 2, torch.zeros([2], requires_grad=True, layout=torch.strided, pin_memory=False)
+
+    weight, twice, zeros = made()
+    twice.backward()
+    assert weight.grad.item() == 2
+    assert zeros.requires_grad
+
+
+def test_einsum_takes_the_dims_as_lists():
+    @torch.jit.script
+    def outer(x, y):
+        return torch.einsum(x, [0], y, [1], [0, 1])
+
+    x, y = torch.arange(3.0), torch.arange(4.0)
+    assert torch.equal(outer(x, y), torch.outer(x, y))
+    with pytest.raises(RuntimeError, match=r"einsum: dims are numbers from 0 to 51, got \[60\]"):
+        torch.jit.script(lambda x: torch.einsum(x, [60]))
+
+
+def test_a_script_writes_a_file_and_cannot_be_saved_itself(tmp_path):
+    @torch.jit.script
+    def kept(x, file: str):
+        torch.save(x, file)
+        return x + 1
+
+    kept(torch.ones(1), str(tmp_path / "x.pt"))
+    assert torch.load(tmp_path / "x.pt").item() == 1
+    with pytest.raises(RuntimeError, match="Could not export Python function call"):
+        torch.jit.save(kept, io.BytesIO())
+
+
+def test_a_tensor_is_annotated_as_a_number():
+    @torch.jit.script
+    def number(x):
+        return torch.jit.annotate(float, x)
+
+    assert number(torch.tensor(1.5)) == 1.5
+
+
+def test_methods_and_functions_that_are_no_operators_are_called_in_python():
+    @torch.jit.script
+    def part(x):
+        return x.narrow_copy(0, 1, 2), torch.sparse.sum(x.to_sparse())
+
+    narrow, total = part(torch.arange(4.0))
+    assert (narrow.tolist(), total.item()) == ([1, 2], 6)
+
+
+def test_enumerate_and_zip_need_something():
+    for text, message in (
+        ("enumerate()", "enumerate expected at least 1 arguments, got 0"),
+        ("enumerate(x, 1, 2)", "enumerate expected at most 2 arguments, got 3"),
+        ("zip()", "zip expected at least 1 arguments, got 0"),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            torch.jit.CompilationUnit(f"def f(x: List[int]):\n    for _ in {text}:\n        pass")
+
+
+def test_a_keyword_expansion_that_is_not_known_is_refused():
+    @torch.jit.ignore
+    def anything(h, i):
+        return h
+
+    with pytest.raises(torch.jit.frontend.NotSupportedError, match="keyword-arg expansion is not supported"):
+        torch.jit.script(lambda x: anything(**x))
+
+
+def test_an_ignored_class_is_not_made_in_a_script():
+    @torch.jit.ignore
+    class Anything:
+        pass
+
+    def makes():
+        return Anything()
+
+    with pytest.raises(torch.jit.frontend.FrontendError, match="Cannot instantiate class 'Anything' in a script"):
+        torch.jit.script(makes)
+
+
+def test_what_is_compiled_when_traced_is_compiled_when_scripted():
+    @torch.jit.script_if_tracing
+    def counted(x: int = 2):
+        total = 0
+        for i in range(x):
+            total += i
+        return total
+
+    @torch.jit.script
+    def outside() -> int:
+        return counted(x=4)
+
+    assert (torch.jit.script(counted)(), outside()) == (1, 6)

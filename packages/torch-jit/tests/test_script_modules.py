@@ -282,3 +282,95 @@ def test_a_method_without_self_is_refused_by_name():
 
     with pytest.raises(RuntimeError, match="methods must have a self argument"):
         Lost()
+
+
+class Scaled(torch.nn.Module):
+    """Its ignored method reads what differs between two modules of one program."""
+
+    def __init__(self, k):
+        super().__init__()
+        self.k = k
+
+    @torch.jit.ignore
+    def scale(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.k
+
+    def forward(self, x):
+        return self.scale(x)
+
+
+def test_an_ignored_method_is_that_of_the_module_that_runs():
+    two, five = torch.jit.script(Scaled(2)), torch.jit.script(Scaled(5))
+    assert (two(torch.ones(1)).item(), five(torch.ones(1)).item()) == (2, 5)
+    both = torch.jit.script(torch.nn.Sequential(Scaled(2), Scaled(5)))
+    assert both(torch.ones(1)).item() == 10
+
+
+def test_an_ignored_method_sets_attributes_of_the_compiled_module():
+    class Keeps(torch.nn.Module):
+        __annotations__ = {"last": torch.Tensor | None}
+
+        def __init__(self):
+            super().__init__()
+            self.last = None
+
+        @torch.jit.ignore
+        def keep(self, x: torch.Tensor) -> torch.Tensor:
+            self.last = x + 1
+            return x
+
+        def forward(self, x):
+            self.keep(x)
+            return self.last
+
+    net = torch.jit.script(Keeps())
+    assert net(torch.ones(1)).item() == 2
+    assert net.last.item() == 2
+
+
+def test_a_module_of_2018_gets_methods_from_a_text_after_it_was_made():
+    class Net(torch.jit.ScriptModule):
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Linear(2, 1)
+
+    net = Net()
+    net.define("def forward(self, x):\n    return self.layer(x) + 1")
+    x = torch.ones(3, 2)
+    assert torch.equal(net(x), net.layer(x) + 1)
+
+
+def test_a_child_of_a_program_is_not_replaced_by_a_plain_module():
+    net = torch.jit.script(torch.nn.Sequential(torch.nn.ReLU()))
+    with pytest.raises(RuntimeError, match="Cannot re-assign modules in a ScriptModule with non-scripted module"):
+        setattr(net, "0", torch.nn.Tanh())
+
+
+def test_a_module_of_2018_says_that_it_was_not_initialized():
+    class Forgets(torch.jit.ScriptModule):
+        def __init__(self):
+            pass
+
+    with pytest.raises(RuntimeError, match="did you forget to call 'super"):
+        Forgets()
+
+
+def test_a_compiled_method_has_its_docstring():
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            """Twice."""
+            return 2 * x
+
+    assert torch.jit.script(Net()).forward.__doc__ == "Twice."
+
+
+def test_the_scheme_of_a_quantizer_is_a_constant():
+    class Observer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scheme = torch.per_tensor_symmetric
+
+        def forward(self, x):
+            return x if self.scheme == torch.per_tensor_affine else -x
+
+    assert torch.jit.script(Observer())(torch.ones(1)).item() == -1

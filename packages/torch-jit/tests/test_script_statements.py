@@ -254,3 +254,67 @@ def one_type(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor):
 def test_identity_is_compared_in_chains():
     script, one = torch.jit.script(one_type), torch.ones(1)
     assert script(one, one, one) and not script(one, one.double(), one) and not script(one, one, one.double())
+
+
+def test_elements_chosen_by_a_mask_are_changed_in_their_tensor():
+    def shifted(x, mask, rows, y):
+        x = x.clone()
+        x[mask] += y[mask]
+        x[rows, 0] *= 10
+        x[0] -= 1
+        return x
+
+    x, rows = torch.arange(6.0).reshape(3, 2), torch.tensor([0, 2])
+    args = x, x > 2, rows, torch.ones(3, 2)
+    assert torch.equal(torch.jit.script(shifted)(*args), shifted(*args))
+
+
+def test_values_of_different_types_are_not_one_object():
+    unit = torch.jit.CompilationUnit("""
+    def same(x: List[int], n: int) -> Tuple[bool, bool, bool, bool]:
+        return x is x, x is n, 1.5 is 1.5, 1 is not True
+    """)
+    assert unit.same([1], 1) == (True, False, True, True)
+
+
+def test_a_star_takes_the_rest_of_a_tuple_as_a_tuple():
+    @torch.jit.script
+    def rest() -> tuple[int, tuple[int, str], list[int]]:
+        a, *b = 1, 2, "three"
+        _, *c = 4, 5, 6
+        return a, b, c
+
+    assert rest() == (1, (2, "three"), [5, 6])
+
+
+def test_an_object_without_addition_is_not_added_to():
+    class Plain:
+        def __init__(self):
+            self.n = 1
+
+    @torch.jit.script
+    class Counts:
+        def __init__(self):
+            self.n = 1
+
+        def __iadd__(self, n: int):
+            self.n += n
+            return self
+
+    @torch.jit.script
+    def counted(n: int) -> int:
+        counts = Counts()
+        counts += n
+        return counts.n
+
+    assert counted(4) == 5
+
+    def added():
+        plain = Plain()
+        plain += 1
+        return plain.n
+
+    with pytest.raises(
+        RuntimeError, match=r"Cannot emit inplace op on .*Plain since it does not define an __iadd__ or"
+    ):
+        torch.jit.script(added)

@@ -194,6 +194,24 @@ def test_a_call_is_written_compiled_and_compared_with_its_reference():
         tables.get_call("relu", "macro", ["i0"], {})
 
 
+def test_a_list_of_tensors_is_one_parameter_of_a_script():
+    from torch.testing._internal import jit_metaprogramming_utils as tables
+
+    x = torch.ones(2)
+    formals, tensors, actuals = tables.get_script_args((x, [x, x], 3))
+    assert (formals, actuals) == (["i0", "i1: List[torch.Tensor]"], ["i0", "i1", "3"])
+    assert [type(each) for each in tensors] == [torch.Tensor, list]
+    script = tables.create_script_fn(JitTestCase(), "cat", "functional")
+    assert torch.equal(script([x, x], 0), torch.ones(4))
+
+
+def test_names_of_compiled_classes_are_no_part_of_expected_texts(tmp_path, monkeypatch):
+    case = JitTestCase()
+    monkeypatch.setattr(case, "_expected_file", lambda subname: tmp_path / "text")
+    (tmp_path / "text").write_text("forward( self, Tensor x)")
+    case.assertExpectedStripMangled("forward(__torch__.package.___torch_mangle_3.Net self, Tensor x)")
+
+
 def test_counters_are_kept_by_the_logger_that_is_set():
     from torch.jit import _logging
 

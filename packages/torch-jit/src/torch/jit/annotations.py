@@ -75,11 +75,20 @@ def parse_type_line(type_line, rcb=None, loc=None):
     try:
         tree = ast.parse(line, mode="func_type")
     except SyntaxError:
+        if any(isinstance(each, ast.Call) for part in line.partition("#")[0].split("->") for each in _walked(part)):
+            raise RuntimeError(f"Type annotation should not contain calls, but {type_line.strip()!r} does") from None
         raise RuntimeError(
             f"Syntax error in type annotation: expected # type: (...) -> ..., got {type_line.strip()!r}"
         ) from None
     names = _Names(rcb)
     return [_typed(ast.unparse(each), names) for each in tree.argtypes], _typed(ast.unparse(tree.returns), names)
+
+
+def _walked(text):
+    try:
+        return list(ast.walk(ast.parse(text.strip(), mode="eval")))
+    except SyntaxError:
+        return []
 
 
 class _Broadcast:

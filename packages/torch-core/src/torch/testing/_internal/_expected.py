@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import unittest
 from pathlib import Path
@@ -43,6 +44,10 @@ class ExpectedTexts(unittest.TestCase):
                 f"assertExpected: there is no file {file}; EXPECTTEST_ACCEPT=1 in the environment writes what came:\n{text}"
             )
         self.assertMultiLineEqual(file.read_text().replace("\r\n", "\n"), text)
+
+    def assertExpectedStripMangled(self, s: str, subname: str | None = None) -> None:
+        """``assertExpected`` of the text without the names of compiled classes (``__torch__.package.Name``)."""
+        self.assertExpected(re.sub(r"__torch__[^ ]+", "", s), subname)
 
     def assertExpectedRaises(self, exc_type: Any, callable: Any, *args: Any, **kwargs: Any) -> None:
         """``assertExpected`` of the message of the error that the call raises; ``subname`` names the file."""

@@ -59,29 +59,30 @@ def value_to_literal(value: Any) -> str:
     return repr(value)
 
 
-def get_script_args(args: Any) -> tuple[list[str], list[str], list[Any]]:
-    """Parameters and arguments of a call in a script: tensors become names, lists of them lists of names, numbers stay.
+def get_script_args(args: Any) -> tuple[list[str], list[Any], list[str]]:
+    """Parameters of a script, the values that they take, and what the script passes on: tensors and lists of them become
+    names, other values are written out.
 
     >>> from torch.testing._internal.jit_metaprogramming_utils import get_script_args
-    >>> get_script_args((torch.ones(1), 3))[:2]
+    >>> formals, tensors, actuals = get_script_args((torch.ones(1), 3))
+    >>> formals, actuals
     (['i0'], ['i0', '3'])
     """
     formals: list[str] = []
-    actuals: list[str] = []
     tensors: list[Any] = []
+    actuals: list[str] = []
     for arg in args:
         if isinstance(arg, torch.Tensor):
             formals.append(f"i{len(formals)}")
             actuals.append(formals[-1])
             tensors.append(arg)
         elif isinstance(arg, (list, tuple)) and arg and all(isinstance(each, torch.Tensor) for each in arg):
-            names = [f"i{len(formals) + i}" for i in range(len(arg))]
-            formals += names
-            actuals.append(f"[{', '.join(names)}]")
-            tensors += arg
+            actuals.append(f"i{len(formals)}")
+            formals.append(f"{actuals[-1]}: List[torch.Tensor]")
+            tensors.append(list(arg))
         else:
             actuals.append(value_to_literal(arg))
-    return formals, actuals, tensors
+    return formals, tensors, actuals
 
 
 def get_call(method_name: str, func_type: str, args: list[str], kwargs: dict[str, Any]) -> str:
@@ -97,7 +98,7 @@ def get_call(method_name: str, func_type: str, args: list[str], kwargs: dict[str
 
 def gen_script_fn_and_args(method_name: str, func_type: str, *args: Any, **kwargs: Any) -> tuple[Any, list[Any]]:
     """A compiled function of one call, and the tensors that it takes."""
-    formals, actuals, tensors = get_script_args(args)
+    formals, tensors, actuals = get_script_args(args)
     text = script_template.format(", ".join(formals), get_call(method_name, func_type, actuals, kwargs))
     return torch.jit.CompilationUnit(text).the_method, tensors
 

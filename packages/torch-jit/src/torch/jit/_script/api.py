@@ -15,6 +15,7 @@ from . import types
 from .classes import compile_class
 from .errors import FrontendError, NotSupportedError, ScriptError
 from .function import ScriptFunction, script_function
+from .library import unwrapped
 from .marks import _drop, _overload, _overload_method, export, ignore, interface, script_method, unused
 from .module import RecursiveScriptModule, ScriptModule, compile_module
 from .saving import load, save
@@ -52,7 +53,7 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     if inspect.isclass(obj):
         return _class(obj)
     if inspect.isfunction(obj):
-        return script_function(obj)
+        return script_function(unwrapped(obj))
     if inspect.ismethod(obj):
         raise TypeError(
             f"torch.jit.script: {obj.__qualname__} is a method; give its module, with the method marked @export"
@@ -70,7 +71,7 @@ def _container(values):
 
 def _class(cls):
     if issubclass(cls, nn.Module):
-        raise RuntimeError(f"Type {cls!r} cannot be compiled: it inherits from nn.Module; give an instance of it")
+        raise RuntimeError(f"Type {cls!r} cannot be compiled since it inherits from nn.Module; give an instance of it")
     if types.is_named_tuple(cls) or issubclass(cls, enum.Enum):
         types.from_annotation(cls)
         return cls

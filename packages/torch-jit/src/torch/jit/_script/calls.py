@@ -12,7 +12,7 @@ import torch
 from .. import _ir as ir
 from . import library, operators, types
 from .displays import Spread
-from .errors import ScriptError, nearest
+from .errors import NotSupportedError, ScriptError, nearest
 from .expressions import OF_TENSORS
 from .scope import EXITS, FALLS, MAYBE, Frame, Function, flags
 from .statements import Local
@@ -69,7 +69,11 @@ class Calls:
             elif isinstance(item, Static) and isinstance(item.value, dict):
                 kwargs.update({k: v if self.is_item(v) else Static(v) for k, v in item.value.items()})
             else:
-                raise self.error("** takes a dict that is known while compiling")
+                raise self.error(
+                    "keyword-arg expansion is not supported",
+                    "** takes a dict that is known while compiling",
+                    NotSupportedError,
+                )
         return self.call(target, args, kwargs)
 
     def is_item(self, value):
@@ -127,7 +131,10 @@ class Calls:
         if inspect.isfunction(fn) or isinstance(fn, python_types.MethodType):
             return self._python_function(fn, args, kwargs)
         if isinstance(fn, torch.nn.Module):
-            raise self.error("a module outside of the module being compiled", "make it an attribute of that module")
+            raise self.error(
+                "Cannot call a ScriptModule that is not a submodule of the caller: a module outside of the module being compiled",
+                "make it an attribute of that module",
+            )
         wrapped = getattr(fn, "__wrapped__", None)
         if wrapped is not None and wrapped is not fn:
             return self.call_python(wrapped, args, kwargs)
@@ -175,7 +182,8 @@ class Calls:
         except (ScriptError, RecursionError) as error:
             self.frame = frame
             self.discard(since)
-            found = (getattr(space, fn.__name__, None) for space in (torch, torch.nn.functional))
+            spaces = (torch, torch.nn.functional, torch.nn.init, torch.sparse, torch.linalg, torch.special)
+            found = (getattr(space, fn.__name__, None) for space in spaces)
             public = next((f for f in found if f is not None and library.unwrapped(f) is fn), None)
             if public is None:
                 raise
@@ -210,9 +218,11 @@ class Calls:
                 wanted = self.known(types.from_annotation, notes[name], self.function.source)
             values.append(self.value(item, wanted))
         returns = self.known(types.from_annotation, notes.get("return", torch.Tensor), self.function.source)
+        called = _by_name(fn if owner is None else python_types.MethodType(fn, owner.concrete.python))
+        if owner is not None:  # of the module that runs: others share its program
+            values, called = [owner.value, *values], of_running(fn)
         made = self.node("prim::PythonOp", values, [returns])
-        called = fn if owner is None else python_types.MethodType(fn, owner)
-        made.ival_("pyobj", _by_name(called))
+        made.ival_("pyobj", called)
         made.s_("name", fn.__qualname__)
         return made.output()
 
@@ -382,8 +392,16 @@ class Calls:
         return self.row(name, [value, *args], kwargs)
 
     def _python_method(self, fn, value, args, kwargs):
-        fn = library.unwrapped(fn)
-        return self.inline(fn, [value, *args], kwargs)
+        since, frame = self.last(), self.frame
+        try:
+            return self.inline(library.unwrapped(fn), [value, *args], kwargs)
+        except (ScriptError, RecursionError):
+            self.frame = frame
+            self.discard(since)
+            called = operators.operator(fn.__name__)
+            if called is None:
+                raise
+            return self.python_operator(fn.__name__, called, [value, *args], kwargs)
 
     def row(self, name, args, kwargs):
         """Call an operator; trailing numbers may stand for a list of them."""
@@ -397,6 +415,10 @@ class Calls:
             made = self.value(self.row(name, args, {key: item for key, item in kwargs.items() if key != "out"}))
             self.op("resize_as_", out, made)
             return self.op("copy_", out, made)
+        kwargs, learns = self._of_factory(name, kwargs)
+        if learns is not None:
+            made = self.value(self.row(name, args, kwargs))
+            return self.python_operator("requires_grad_", operators.operator("requires_grad_"), [made, learns], {})
         values = [self.argument(each) for each in args]
         if name in LISTED and len(values) and all(each.type().kind() == "TensorType" for each in values):
             values = [self.list_of(values)]
@@ -408,6 +430,23 @@ class Calls:
         if isinstance(result, (tuple, list)):
             return TupleOf(result)
         return Static(None) if result is None else result
+
+    @staticmethod
+    def _of_factory(name, kwargs):
+        """The words of a factory that its row lacks taken out, where they say nothing; and ``requires_grad``."""
+        plain = {"layout": (None, torch.strided), "pin_memory": (None, False), "requires_grad": (None, False)}
+        known = {word for word in plain if word in kwargs}
+        if not known:
+            return kwargs, None
+        has = {each for each in known if any(f" {each}=" in str(row) for row in ir.signatures(library.row_name(name)))}
+        silent = {
+            each for each in known - has if isinstance(kwargs[each], Static) and kwargs[each].value in plain[each]
+        }
+        learns = kwargs.get("requires_grad") if "requires_grad" not in silent else None
+        if isinstance(learns, Static) and not learns.value:
+            learns = None
+        gone = silent if learns is None else {*silent, "requires_grad"}
+        return {each: item for each, item in kwargs.items() if each not in gone}, learns
 
     def argument(self, item):
         """An argument of an operator: a tuple is passed as a list where its elements are alike."""
@@ -424,6 +463,17 @@ class Calls:
             if all(each.type() == values[0].type() for each in values):
                 return self.list_of(values)
         return self.value(item)
+
+
+def of_running(fn):
+    """A method of Python, to be called with the object of a program and the arguments by place."""
+
+    def call(object, *given):
+        from .module import wrapper_of
+
+        return _by_name(python_types.MethodType(fn, wrapper_of(object)))(*given)
+
+    return call
 
 
 def _by_name(fn):

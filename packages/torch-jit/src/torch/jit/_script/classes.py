@@ -52,7 +52,10 @@ class ClassConcrete:
         source = source or source_of(fn)
         source.names = [*source.names, {self.cls.__name__: self.cls, **self.around}]
         signature = without_self(inspect.signature(fn))
-        parameters = compiler.parameters(fn, source, signature)
+        given = {}
+        if name == "__setstate__" and len(signature.parameters) == 1:
+            given = compiler._state_of(lambda: self.method("__getstate__"), self.function("__getstate__"), signature)
+        parameters = compiler.parameters(fn, source, signature, given)
         full = f"{self.type.qualified_name()}.{name}"
         try:
             returns = declared_result(fn, source)

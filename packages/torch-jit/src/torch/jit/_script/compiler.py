@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import re
 
 from .. import _ir as ir
 from . import functions, methods, recurrent, replaced, types  # noqa: F401  (they fill the tables of library.py)
@@ -179,6 +180,10 @@ class Compiler:
                 if parameter in given and given[parameter].annotation_str == wanted:
                     fn, source = form, emitter.known(source_of, form)
                     signature = without_self(inspect.signature(fn))
+        if name == "__setstate__" and len(signature.parameters) == 1:
+            given = self._state_of(
+                lambda: self.method_for(concrete, "__getstate__"), concrete.function("__getstate__"), signature
+            )
         parameters = self.overloaded(fn, given) or self.parameters(fn, source, signature, given, library=library)
         key = name, tuple(str(each.type) for each in parameters)
         found = concrete.programs.get(key)
@@ -201,6 +206,15 @@ class Compiler:
                 "annotate its result: def f(...) -> Tensor",
             )  # fmt: skip
         return found
+
+    @staticmethod
+    def _state_of(compiled, getstate, signature):
+        """The type of what ``__setstate__`` takes, where nothing says it: that which ``__getstate__`` gives."""
+        if getstate is None:
+            raise ScriptError(
+                "__setstate__ has no __getstate__ beside it", way_out="define both, marked @torch.jit.export"
+            )
+        return {next(iter(signature.parameters)): compiled().returns}
 
     def overloaded(self, fn, given):
         """The parameters of the overload that takes what is given, or None."""
@@ -252,6 +266,13 @@ class Compiler:
         default = parameter.default
         if library or default is parameter.empty:
             return
+        if _is_mutable(default):
+            raise ScriptError(
+                "Mutable default parameters are not supported because Python binds them to the function and they persist "
+                f"across function calls: {parameter.name}={default!r}",
+                where,
+                "make the default None, and the list or dict within the function",
+            )
         try:
             of = types.of_value(default)
         except ScriptError:
@@ -326,6 +347,12 @@ class Compiler:
         return program
 
 
+def _is_mutable(default):
+    if isinstance(default, tuple):
+        return any(map(_is_mutable, default))
+    return isinstance(default, (list, dict, set))
+
+
 def set_defaults(function, parameters):
     """Tell the compiled function the values of arguments that are left out."""
     defaults = {each.name: each.default for each in parameters if each.default is not inspect.Parameter.empty}
@@ -345,13 +372,15 @@ def comment_types(source, names):
         if each.type_comment:
             found[each.arg] = types.from_annotation(each.type_comment, source)
     comment = getattr(source.tree, "type_comment", None)
+    _check_prefix(source)
     if comment:
-        try:
-            tree = ast.parse(comment, mode="func_type")
+        arrow = "->" in comment.partition("#")[0]
+        try:  # without an arrow, it speaks of the parameters only
+            tree = ast.parse(comment if arrow else f"{comment.partition('#')[0]} -> None", mode="func_type")
         except SyntaxError:
             raise ScriptError(f"the type comment {comment!r} cannot be read", source.where(source.tree)) from None
         given = [ast.unparse(each) for each in tree.argtypes]
-        if len(given) == len(names) + 1:  # with self
+        if len(given) == len(names) + 1 and len(all_arguments(source.tree)) > len(names):  # with self
             given = given[1:]
         elif len(given) == len(names) - 1 and names[0] == "self":
             names = names[1:]  # without self
@@ -359,11 +388,27 @@ def comment_types(source, names):
             raise ScriptError(
                 f"Number of type annotations ({len(given)}) did not match the number of function parameters ({len(names)})",
                 source.where(source.tree),
+                ", ".join(names),
             )
         if given != ["..."]:
             found.update({name: types.from_annotation(text, source) for name, text in zip(names, given)})
-        returns = types.from_annotation(ast.unparse(tree.returns), source)
+        if arrow:
+            returns = types.from_annotation(ast.unparse(tree.returns), source)
     return found, returns
+
+
+def _check_prefix(source):
+    """ScriptError for a comment between a head and its body that looks like one about types, and is none: ``#type:``."""
+    body = getattr(source.tree, "body", None)
+    if not isinstance(body, list) or not body:
+        return
+    for number in range(source.tree.lineno, body[0].lineno):
+        line = source.lines[number - 1] if number <= len(source.lines) else ""
+        if re.match(r"\s*#\s*type\s*:", line) and "# type:" not in line and "ignore" not in line:
+            raise ScriptError(
+                f"The annotation prefix in line {line.strip()!r} is probably invalid.\nIt must be '# type:'",
+                source.where(source.tree),
+            )
 
 
 def declared_result(fn, source, library=False):

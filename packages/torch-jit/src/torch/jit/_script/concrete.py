@@ -192,6 +192,9 @@ def _attribute(concrete, name, value, library, listed):
     if wanted is not None:
         _slot(concrete, name, wanted, "attribute")
         return
+    if isinstance(value, torch.qscheme):
+        concrete.constants[name] = value
+        return
     try:
         found = types.of_value(value)
     except ScriptError as error:

@@ -127,7 +127,9 @@ class Conditions:
 
     def _same_object(self, item, other, node):
         if isinstance(item, Static) and isinstance(other, Static):
-            return Static(item.value is other.value)
+            a, b = item.value, other.value
+            plain = type(a) is type(b) and isinstance(a, (int, float, str, complex))  # one constant of a function
+            return Static(a == b if plain else a is b)
         if isinstance(item, ir.Value) and isinstance(other, ir.Value):
             if item is other or item == other:
                 return Static(True)
@@ -145,6 +147,11 @@ class Conditions:
                 return self.compare_enums("eq", value, self.value(static))
             if isinstance(static, Static) and isinstance(static.value, torch.dtype) and value.type() == types.INT:
                 return self.op("eq", value, self.constant(static.value))
+        one, two = (self.type_of(each) if self.is_value(each) else None for each in (item, other))
+        if one is not None and two is not None and one != two and types.unify(one, two) is None:
+            return Static(False)
+        if one is not None and one.kind() in ("ListType", "DictType", "TensorType", "ClassType"):
+            return self.op("__is__", self.value(item), self.value(other))
         raise self.error("`is` compares with None and with what is known while compiling", "use ==")
 
     def _asks_type(self, node):

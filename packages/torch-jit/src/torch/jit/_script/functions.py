@@ -29,7 +29,10 @@ def _known(items):
 def annotate(emitter, node):
     wanted = emitter.resolve(node.args[0])
     wanted = emitter.known(types.from_annotation, wanted, emitter.function.source)
-    value = emitter.value(emitter.typed(node.args[1], wanted), wanted)
+    item = emitter.typed(node.args[1], wanted)
+    if isinstance(item, ir.Value) and item.type() == types.TENSOR:
+        item = emitter.number_of(item, wanted)
+    value = emitter.value(item, wanted)
     if value.type() != wanted:
         value = emitter.node("prim::unchecked_cast", [value], [wanted]).output()
     return value
@@ -75,8 +78,8 @@ def any_all(emitter, node):
     known = emitter.unrolled(whole)
     if known is None:
         value = emitter.value(whole)
-        if value.type().kind() == "TensorType":
-            return emitter.op(name, value)
+        if value.type().kind() == "ListType" and value.type().getElementType().kind() not in _COUNTED:
+            return emitter.call_python(_any_of if name == "any" else _all_of, [value], {})
         return emitter.op(name, value)
     found = Static(name == "all")
     for each in known:
@@ -88,6 +91,23 @@ def any_all(emitter, node):
             word = "__and__" if name == "all" else "__or__"
             found = truth if isinstance(found, Static) else emitter.op(word, found, truth)
     return found
+
+
+_COUNTED = ("TensorType", "IntType", "FloatType", "BoolType")  # lists of these have operators
+
+
+def _any_of(values):
+    for each in values:  # noqa: SIM110 (the script language has no generators)
+        if each:
+            return True
+    return False
+
+
+def _all_of(values):
+    for each in values:  # noqa: SIM110
+        if not each:
+            return False
+    return True
 
 
 # -- iteration ------------------------------------------------------------------------------------------------------------
@@ -109,12 +129,18 @@ def range_(emitter, *parts):
 
 
 @handles(enumerate)
-def enumerate_(emitter, items, start=Static(0)):
-    return Enumerated(items, start)
+def enumerate_(emitter, *items, **named):
+    if not items:
+        raise emitter.error("enumerate expected at least 1 arguments, got 0")
+    if len(items) + len(named) > 2 or not set(named) <= {"start"}:
+        raise emitter.error(f"enumerate expected at most 2 arguments, got {len(items) + len(named)}")
+    return Enumerated(items[0], named.get("start", items[1] if len(items) == 2 else Static(0)))
 
 
 @handles(zip)
 def zip_(emitter, *items, strict=None):
+    if not items:
+        raise emitter.error("zip expected at least 1 arguments, got 0")
     return Zipped(items)
 
 
@@ -422,6 +448,16 @@ for _name in ("is_floating_point", "is_complex", "is_signed"):
 @handles(torch.manual_seed)
 def manual_seed(emitter, seed):
     emitter.op("manual_seed", emitter.value(seed))
+
+
+@handles(torch.save)
+def save(emitter, item, f):
+    """A call of Python, which no archive holds: what is loaded writes no files."""
+    return emitter.call_out(_save, [item, f], {})
+
+
+def _save(item, f) -> None:
+    torch.save(item, f)
 
 
 @handles(torch.is_tensor)

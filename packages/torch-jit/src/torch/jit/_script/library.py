@@ -208,8 +208,8 @@ def is_library(fn):
 
 
 def unwrapped(fn):
-    """The function behind decorators of torch that only concern autocast and ``__torch_function__``."""
-    while is_library(fn) and hasattr(fn, "__wrapped__"):
+    """The function behind decorators of torch that only concern autocast and ``__torch_function__``, or traces."""
+    while hasattr(fn, "__wrapped__") and (is_library(fn) or getattr(fn, "__script_if_tracing_wrapper", False)):
         fn = fn.__wrapped__
     return fn
 

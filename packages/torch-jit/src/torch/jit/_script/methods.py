@@ -139,6 +139,11 @@ def type_as(emitter, value, other):
     return emitter.op("to", value, emitter.value(other))
 
 
+@on("TensorType", "where")
+def where(emitter, value, condition, other):
+    return emitter.row("where", [condition, value, other], {})
+
+
 @on("TensorType", "__getitem__")
 def getitem(emitter, value, index):
     return emitter.op("select", value, 0, emitter.value(index))

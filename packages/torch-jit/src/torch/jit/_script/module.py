@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import weakref
 
 import torch
 from torch import nn
@@ -29,6 +30,11 @@ class Slots(dict):
         wanted = self.object._type().attribute_type(name)
         if wanted is not None:
             if value is not None:
+                if isinstance(value, nn.Module) and not hasattr(value, "_c"):
+                    raise RuntimeError(
+                        f"Cannot re-assign modules in a ScriptModule with non-scripted module, tried to replace existing "
+                        f"module {name!r} with a {type(value).__name__}: give it torch.jit.script(...)"
+                    )
                 as_interface(value, wanted)
                 value_of = value if self.unwrap is None else self.unwrap(value)
             try:
@@ -56,6 +62,8 @@ class ScriptMethod:
     def __init__(self, owner, program):
         self.owner, self.program, self.name = owner, program, program.function.name
         self.converter = Converter.of(program)
+        if owner.__dict__.get("_concrete") is not None and self.name in dir(type(owner._concrete.python)):
+            self.__doc__ = getattr(type(owner._concrete.python), self.name).__doc__
 
     def __call__(self, *args, **kwargs):
         owner = self.owner
@@ -125,6 +133,7 @@ class RecursiveScriptModule(ScriptModule):
         nn.Module.__init__(self)
         own, kind = self.__dict__, object._type()
         own["_c"], own["_concrete"] = object, compiler.concrete_of(kind)
+        _wrappers[object] = self
         own["original_name"] = name or (
             type(python).__name__ if python is not None else kind.qualified_name().split(".")[-1]
         )
@@ -383,6 +392,15 @@ def written(cls):
             if node.s("name") in names:
                 found.add(node.s("name"))
     return sorted(found)
+
+
+_wrappers = weakref.WeakValueDictionary()  # the object of a program -> the module that Python sees
+
+
+def wrapper_of(object):
+    """The compiled module that an object of a program belongs to."""
+    found = _wrappers.get(object)
+    return of_object(object) if found is None else found
 
 
 def child_of(object, name, type):

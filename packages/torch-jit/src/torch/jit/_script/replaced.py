@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import string
 
 import torch
 import torch.nn.functional as F
 
 from .. import _ir as ir
-from . import operators, types
+from . import literals, operators, types
 from .library import handles
 from .values import Static, TupleOf
 
@@ -97,6 +98,8 @@ def rms_norm(emitter, *args, **kwargs):
 
 @handles(torch.einsum)
 def einsum(emitter, equation, *operands):
+    if isinstance(equation, ir.Value) and equation.type() == types.TENSOR:
+        return _einsum_of_lists(emitter, [equation, *operands])
     known = emitter.unrolled(operands[0]) if len(operands) == 1 else None
     whole = operands[0]
     if known is not None or len(operands) > 1:
@@ -104,6 +107,23 @@ def einsum(emitter, equation, *operands):
     elif emitter.type_of(whole).kind() != "ListType":
         whole = emitter.list_of([emitter.value(whole)])
     return emitter.row("einsum", [equation, whole], {})
+
+
+def _einsum_of_lists(emitter, items):
+    """``einsum(x, [0, 1], y, [1, 2], [0, 2])``: the lists become an equation."""
+    count = len(items) // 2
+    sides = []
+    for each in (*items[1::2], *items[2 * count :]):
+        node = emitter.value(each).node()
+        dims = [literals.constant(one) for one in node.inputs()]
+        if node.kind() != "prim::ListConstruct" or not all(type(one) is int for one in dims):
+            raise emitter.error("einsum: the lists of dims must be known while compiling")
+        if any(not 0 <= one < len(string.ascii_letters) for one in dims):
+            raise emitter.error(f"einsum: dims are numbers from 0 to {len(string.ascii_letters) - 1}, got {dims}")
+        sides.append("".join(string.ascii_letters[one] for one in dims))
+    equation = ",".join(sides[:count]) + "".join("->" + each for each in sides[count:])
+    operands = emitter.list_of([emitter.value(each) for each in items[: 2 * count : 2]])
+    return emitter.row("einsum", [Static(equation), operands], {})
 
 
 @handles(F.scaled_dot_product_attention)

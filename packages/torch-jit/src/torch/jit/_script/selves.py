@@ -9,7 +9,7 @@ import torch
 from .. import _ir as ir
 from . import hooks, library, types
 from .calls import modifier
-from .errors import nearest
+from .errors import NotSupportedError, nearest
 from .values import Bound, Items, Self, Static, TupleOf
 
 __all__ = ["Selves"]
@@ -184,7 +184,7 @@ class Selves:
         if modifier(fn) in ("unused", "drop"):
             return self._unused(fn)
         if modifier(fn) == "ignore":
-            return self.call_out(fn, args, kwargs, owner=concrete.python)
+            return self.call_out(fn, args, kwargs, owner=owner)
         cls = defining(type(concrete.python), name)
         if library.is_library(fn) and name != "forward":
             return self.call_inherited(owner, fn, cls, args, kwargs)
@@ -301,6 +301,12 @@ class Selves:
             raise self.error(f"{cls.__name__}(...) stands only after raise")
         if issubclass(cls, torch.nn.Module):
             raise self.error(f"a module cannot be made within a script: {cls.__name__}", "make it in __init__")
+        if modifier(cls) == "ignore":
+            raise self.error(
+                f"Cannot instantiate class '{cls.__name__}' in a script function: it is marked @torch.jit.ignore",
+                "make the object outside and pass what the program needs of it",
+                NotSupportedError,
+            )
         if issubclass(cls, torch.Tensor):
             return self.row("tensor", args, kwargs)
         if all(isinstance(each, Static) for each in (*args, *kwargs.values())) and issubclass(

@@ -68,7 +68,8 @@ def _closure(fn):
 
 
 @functools.lru_cache(maxsize=4096)
-def _lines(code):
+def _lines(code, file=None):
+    """The lines of a definition, the number of the first, and its file, which equal code objects may not share."""
     lines, first = inspect.getsourcelines(code)
     return lines, first, inspect.getsourcefile(code) or "<string>"
 
@@ -82,7 +83,7 @@ def source_of(obj):
         names = [vars(inspect.getmodule(obj)) if inspect.getmodule(obj) else {}]
         key = obj
     try:
-        lines, first, file = _lines(key)
+        lines, first, file = _lines(key, getattr(key, "co_filename", None))
     except (OSError, TypeError) as error:
         raise ScriptError(
             f"the source of {getattr(obj, '__qualname__', obj)!r} cannot be read ({error})",

@@ -284,8 +284,7 @@ class Subscripts:
             middle = items[starred : len(items) - after]
             for each, part in zip(target.elts[:starred], items):
                 self.assign(each, part)
-            whole = self.list_of([self.value(each) for each in middle]) if middle else TupleOf([])
-            self.assign(target.elts[starred].value, whole)
+            self.assign(target.elts[starred].value, TupleOf(middle))
             for each, part in zip(target.elts[starred + 1 :], items[len(items) - after :]):
                 self.assign(each, part)
             return
@@ -359,25 +358,58 @@ class Subscripts:
     def do_AugAssign(self, node):
         """``x += y``: in place for tensors and lists, as in Python."""
         name, fold = self._operator(node.op)
+        if isinstance(node.target, ast.Subscript):
+            where = _load(node.target)
+            owner = self.visit(where.value)
+            if isinstance(owner, ir.Value) and owner.type().kind() == "TensorType":
+                return self._element_in_place(owner, where.slice, name, node.value)
         old = self.visit(_load(node.target))
         new = self.visit(node.value)
         if isinstance(old, ir.Value) and old.type().kind() == "TensorType":
-            inplace = {"floordiv": "floor_divide_", "remainder": "remainder_", "pow": "pow_"}.get(
-                name, name.strip("_") + "_"
-            )
-            inplace = {"and_": "__iand__", "or_": "__ior__", "xor_": "__ixor__"}.get(inplace, inplace)
-            result = (
-                self.op(inplace, old, self.value(new)) if name != "matmul" else self.op("matmul", old, self.value(new))
-            )
+            result = self._tensor_in_place(name, old, new)
         elif isinstance(old, ir.Value) and old.type().kind() == "ListType" and name == "add":
             library.method("ListType", "extend")(self, old, new)
             result = old
+        elif isinstance(old, ir.Value) and old.type().kind() == "ClassType":
+            result = self._object_in_place(name.strip("_"), old, new)
         else:
             result = self.binary(name, fold, old, new)
         done = isinstance(old, ir.Value) and old.type().kind() in ("TensorType", "ListType") and name != "matmul"
         if not (done and isinstance(node.target, ast.Subscript)):  # the element has been changed in its place
             self.assign(node.target, result)
         return FALLS
+
+    def _tensor_in_place(self, name, old, new):
+        if name == "matmul":
+            return self.op("matmul", old, self.value(new))
+        inplace = {"floordiv": "floor_divide_", "remainder": "remainder_", "pow": "pow_"}.get(
+            name, name.strip("_") + "_"
+        )
+        inplace = {"and_": "__iand__", "or_": "__ior__", "xor_": "__ixor__"}.get(inplace, inplace)
+        return self.op(inplace, old, self.value(new))
+
+    def _element_in_place(self, owner, index, name, tree):
+        """``x[i] += y`` of a tensor: in the view where the index is one, else written back."""
+        parts = self._index(index)
+        parts = parts.elts if isinstance(parts, ast.Tuple) else [parts]
+        view, tensors = self._views(owner, parts)
+        old = view if tensors is None else self.op("index", view, tensors)
+        result = self._tensor_in_place(name, old, self.visit(tree))
+        if tensors is not None:
+            self.op("index_put_", view, tensors, result)
+        elif name == "matmul":
+            self.op("copy_", view, result)
+        return FALLS
+
+    def _object_in_place(self, name, old, new):
+        """``old += new`` of an object: its ``__iadd__``, else its ``__add__``."""
+        name = {"div": "truediv", "remainder": "mod"}.get(name, name)
+        for method in (f"__i{name}__", f"__{name}__"):
+            if self.compiler.method_of_class(old.type(), method, self) is not None:
+                return self.method(old, method, [new], {})
+        raise self.error(
+            f"Cannot emit inplace op on {old.type()} since it does not define an __i{name}__ or __{name}__ method"
+        )
 
 
 def _load(target):

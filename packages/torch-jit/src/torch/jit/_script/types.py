@@ -38,7 +38,7 @@ _PLAIN = {
 }
 
 #: names that an annotation may use without an import
-_NAMED = {"Tensor": torch.Tensor, "number": NUMBER, "Future": torch.jit.Future}
+_NAMED = {"Tensor": torch.Tensor, "number": NUMBER, "Future": torch.jit.Future, "NoneType": type(None)}
 
 _classes = {}  # Python class -> type, for named tuples, enums and script classes
 compile_class = None  # set by classes.py: a Python class to the type of its compiled form
@@ -158,7 +158,10 @@ def _evaluate(text, source):
 
     class Names(dict):
         def __missing__(self, name):
-            if source is not None and (found := source.lookup(name, None)) is not None:
+            found = None if source is None else source.lookup(name, None)
+            if name == "Generator" and found in (None, typing.Generator):
+                return torch.Generator
+            if found is not None:
                 return found
             if name in _NAMED:
                 return _NAMED[name]

@@ -154,11 +154,16 @@ def _methods(cls):
 
 def _finish(self):
     """Compile the marked methods and those of texts; attributes are from now on those of the program."""
+    if "_parameters" not in self.__dict__:
+        raise RuntimeError(
+            f"'{type(self).__name__}' has not been initialized, did you forget to call 'super().__init__()'?"
+        )
     texts = self.__dict__.pop("_texts", [])
     for text in texts:
         for name, fn in functions_of(text).items():
             self.__dict__[name] = _mark(fn, "script_method")
     names = [*_methods(type(self)), *(name for text in texts for name in functions_of(text))]
+    self.__dict__["_made"] = True
     if not names:
         return
     concrete = describe(self)
@@ -198,7 +203,7 @@ def _define(self, src):
             self.__dict__[name] = getattr(self._compiled, name)
     else:
         self.__dict__.setdefault("_texts", []).append(src)
-        if type(self) is ScriptModule:  # there is no __init__ of its own to wait for
+        if type(self) is ScriptModule or "_made" in self.__dict__:  # there is no __init__ to wait for
             _finish(self)
 
 
