@@ -62,8 +62,9 @@ struct Program {
 constexpr double kTolerance = 1.02, kRecordedTolerance = 1.1;
 bool records(const Program& p, const Slots& slots) {
   const auto& inputs = p.guards.inputs();
-  return p.state.grad && p.function &&
-         std::any_of(inputs.begin(), inputs.end(), [&](size_t i) { return python::unwrap(slots[i]).requires_grad(); });
+  return p.state.grad && p.function && std::any_of(inputs.begin(), inputs.end(), [&](size_t i) {
+           return !is_number(slots[i]) && python::unwrap(slots[i]).requires_grad();
+         });
 }
 
 double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -107,12 +108,12 @@ py::object computed(const Program& p, const Slots& slots, const py::object& inpu
   arguments.reserve(p.guards.inputs().size());
   for (size_t i : p.guards.inputs()) {
     PyObject* o = slots[i];
-    if (PyFloat_CheckExact(o))
-      arguments.emplace_back(PyFloat_AS_DOUBLE(o));
-    else if (PyLong_CheckExact(o))  // small, as its guard asks
-      arguments.emplace_back(int64_t(PyLong_AsLongLong(o)));
-    else
+    if (!is_number(o))
       arguments.emplace_back(python::unwrap(o));
+    else if (PyFloat_CheckExact(o))
+      arguments.emplace_back(PyFloat_AS_DOUBLE(o));
+    else  // small, as its guard asks
+      arguments.emplace_back(int64_t(PyLong_AsLongLong(o)));
   }
   Cell result = p.function->call(std::move(arguments));
   const auto& items = result.items();

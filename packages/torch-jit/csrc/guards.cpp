@@ -259,7 +259,7 @@ bool Guards::hold(Slots& slots) const {
   return are_distinct(inputs_,
                       [&](size_t i) -> const void* {
                         PyObject* o = slots[i];  // numbers are not told apart: each is one of its own
-                        if (PyFloat_CheckExact(o) || PyLong_CheckExact(o)) return reinterpret_cast<void*>(2 * i + 1);
+                        if (is_number(o)) return reinterpret_cast<void*>(2 * i + 1);
                         return python::impl_of(o);
                       }) &&
          are_distinct(apart_, [&](size_t i) -> const void* { return slots[i]; });

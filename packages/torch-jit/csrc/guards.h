@@ -8,6 +8,9 @@
 
 namespace torch::program {
 
+// Whether an input of a program is a number that changes from call to call; all others are tensors.
+inline bool is_number(PyObject* o) { return PyFloat_CheckExact(o) || PyLong_CheckExact(o); }
+
 // Values fetched for one call: those with no other reference are released at the end.
 class Slots {
  public:

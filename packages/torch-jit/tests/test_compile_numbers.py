@@ -115,6 +115,31 @@ def test_step_counters_and_rates_of_an_optimizer_are_inputs():
     assert 1 < len(update._compiled.programs) < 4
 
 
+class Slotted:
+    __slots__ = ("moment", "step")
+
+    def __init__(self):
+        self.step, self.moment = 0, torch.zeros(6)
+
+
+class Constructed:
+    def __new__(cls):
+        made = object.__new__(cls)
+        made.step, made.moment = 0, torch.zeros(6)
+        return made
+
+
+@pytest.mark.parametrize("kind", [Slotted, Constructed])
+def test_tensors_that_are_changed_in_place_are_changed_once(kind):
+    def update(state, x, rate):
+        state.moment.add_(x, alpha=rate)
+        return state.moment * rate
+
+    compiled, one, two = torch.compile(update), kind(), kind()
+    for i in range(6):
+        assert torch.equal(compiled(one, X, i * 0.5), update(two, X, i * 0.5)) and torch.equal(one.moment, two.moment)
+
+
 RATE = 1.0
 
 
@@ -156,6 +181,15 @@ def test_gradients_pass_through_a_program_for_all_numbers():
         (found,) = torch.autograd.grad(compiled(x, n), x)
         (expected,) = torch.autograd.grad((x * n).sin().sum(), x)
         assert torch.equal(found, expected)
+
+
+def test_the_first_calls_are_timed_with_and_without_gradients():
+    with config.patch(choose_faster=True):
+        compiled = torch.compile(lambda x, n: (x * n).exp().sum() / n)
+        for i in range(24):
+            x = torch.randn(50, requires_grad=bool(i % 2))
+            found, expected = compiled(x, 0.5 + i), (x * (0.5 + i)).exp().sum() / (0.5 + i)
+            assert torch.equal(found, expected) and found.requires_grad == expected.requires_grad
 
 
 def test_sizes_and_numbers_change_together():
