@@ -357,3 +357,103 @@ def test_values_of_all_kinds_from_all_places_may_change_between_calls(data):
             world.put(place, world.now[data.draw(st.sampled_from(PLACES), "from")])
         else:
             world.put(place, data.draw(values, "other"))
+
+
+# --- what is changed ---
+
+ENTRIES = ("count", "total", "rate", "moment", "last", "log", "items", "one", "two")
+
+
+class Plain:
+    pass
+
+
+class Slots:
+    __slots__ = ENTRIES
+
+
+class Constructed:
+    def __new__(cls):
+        return object.__new__(cls)
+
+
+class Layer(nn.Module):
+    pass
+
+
+class Set:
+    """Attributes go through a method of the class."""
+
+    def __setattr__(self, name, value):
+        object.__setattr__(self, name, value)
+
+
+def filled(kind):
+    state = kind()
+    state.count, state.total, state.rate, state.log, state.items = 0, 0.0, 0.5, [], {"k": 0}
+    state.moment, state.last, state.one, state.two = torch.zeros(()), None, torch.ones(1), torch.zeros(1)
+    return state
+
+
+def run(steps, state, x, n):
+    for step in steps:
+        if step == "count":
+            state.count += 1
+        elif step == "total":
+            state.total = state.total + n
+        elif step == "rate":
+            x = x * state.rate
+        elif step == "decay":
+            state.rate *= 0.5
+        elif step == "moment":
+            state.moment.mul_(state.rate).add_(x.sum(), alpha=n)
+        elif step == "last":
+            x, state.last = x if state.last is None else x + 1, x * 2
+        elif step == "append":
+            state.log.append(n)
+        elif step == "item":
+            state.items["k"] = state.items.get("k", 0) + 1
+        elif step == "use":
+            x = x + state.count * state.total
+        elif step == "size":
+            x = x * x.shape[0] + state.moment
+        elif step == "branch":
+            x = -x if n > 2 else x + state.items["k"]
+        elif step == "swap":
+            state.one, state.two = state.two, state.one
+        elif step == "sum":
+            x = x + state.one - len(state.log)
+        elif step == "power":
+            x = x / (2 - 0.9**state.count)
+    return x, n + 1
+
+
+STEPS = (
+    "count", "total", "rate", "decay", "moment", "last", "append", "item", "use", "size", "branch", "swap", "sum", "power",
+)  # fmt: skip
+
+
+def told(state):
+    found = [getattr(state, name) for name in ENTRIES]
+    return [(str(v.dtype), v.tolist()) if isinstance(v, torch.Tensor) else (type(v), v) for v in found]
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.data())
+def test_objects_are_changed_as_without_compiling_while_numbers_and_sizes_change(data):
+    kind = data.draw(st.sampled_from([Plain, Slots, Constructed, Layer, Set, types.SimpleNamespace]), "kind")
+    steps = tuple(data.draw(st.lists(st.sampled_from(STEPS), min_size=1, max_size=5), "steps"))
+    one, two = filled(kind), filled(kind)
+    if data.draw(st.booleans(), "an argument"):
+        of_state = torch.compile(lambda state, x, n: run(steps, state, x, n))
+        compiled = lambda x, n: of_state(one, x, n)
+    else:
+        compiled = torch.compile(lambda x, n: run(steps, one, x, n))
+    number = (
+        st.sampled_from([1, 2, 3, 4]) if data.draw(st.booleans(), "ints") else st.sampled_from([0.5, 1.0, 2.5, 3.0])
+    )
+    for _ in range(data.draw(st.integers(2, 6), "calls")):
+        x, n = torch.arange(1.0, 1.0 + data.draw(st.integers(2, 5), "size")), data.draw(number, "n")
+        (found, after), (expected, plainly) = compiled(x, n), run(steps, two, x, n)
+        assert same(found, expected) and after == plainly and type(after) is type(plainly)
+        assert told(one) == told(two)

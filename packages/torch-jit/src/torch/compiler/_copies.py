@@ -7,7 +7,7 @@ import copy
 import torch
 
 from ._guards import is_plain
-from ._outside import is_fixed
+from ._kinds import is_fixed
 from ._tables import BASES, has_dict, module_class
 
 

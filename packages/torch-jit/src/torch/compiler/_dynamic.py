@@ -214,10 +214,12 @@ class _Before:
             now = tuple(map(self.of, value))
         elif isinstance(value, tuple) and hasattr(value, "_fields"):
             now = kind(*map(self.of, value))
-        elif kind in (list, dict, collections.OrderedDict):
-            now = self.made[id(value)] = kind()
+        elif kind in (list, dict, collections.OrderedDict, collections.deque):
+            now = self.made[id(value)] = (
+                kind() if kind is not collections.deque else collections.deque(maxlen=value.maxlen)
+            )
             held = value if change is None else change.before
-            if kind is list:
+            if kind in (list, collections.deque):
                 now += map(self.of, held)
             else:
                 now.update((k, self.of(v)) for k, v in held.items())
@@ -228,9 +230,9 @@ class _Before:
             object.__getattribute__(now, "__dict__").update((k, self.of(v)) for k, v in own.items() if v is not NOTHING)
         self.made[id(value)] = now
 
-    def makes(self, value):
-        """Whether another object stands for this one."""
-        return self.of(value) is not value
+    def reached(self, at):
+        """Whether another object stands for one, by its id, in what was made: not where it lies in what cannot be made anew."""
+        return at in self.made and id(self.made[at]) != at
 
 
 def _has_slots(kind):
@@ -277,6 +279,14 @@ def _written(observer, graph):
     return found if found <= {id(x) for x in observer.known_at.values()} else None
 
 
+def _changes_copies(observer, args, kwargs):
+    """Whether a call with arguments that are made anew changes these only, so that what is changed is changed once."""
+    again = _Before(observer, {}, {})
+    for value in (*args, *kwargs.values()):
+        again.of(value)
+    return all(again.reached(id(value)) for _, value, *_ in observer.effects())
+
+
 def resized(compiled, args, kwargs, finish, observer, graph, other, asked=False, before=None):
     """Steps of a program for the sizes of this call, of an earlier one, and others; None where there is none. A function that
     was watched twice in vain is not watched again.
@@ -286,8 +296,7 @@ def resized(compiled, args, kwargs, finish, observer, graph, other, asked=False,
     """
     if compiled.dynamic is False or compiled.in_vain >= 2:
         return None
-    again = _Before(observer, {}, {})  # to be called with, so that what is changed is changed once
-    if not all(again.makes(value) for _, value, *_ in observer.effects()):
+    if not _changes_copies(observer, args, kwargs):
         return None
     written = _written(observer, graph)
     if written is None:
@@ -346,6 +355,9 @@ def _watched(compiled, args, kwargs, finish, observer, free, moved, written, ran
     for which, each in enumerate(layouts):
         before = _Before(observer, each or {}, free if each else {}, written)
         given, names = tuple(map(before.of, args)), {k: before.of(v) for k, v in kwargs.items()}
+        others = {id(observer.known_at[source]) for source in free} if each else set()
+        if not all(map(before.reached, others | written)):
+            return None
         watcher = Resized(free, ranges, ties, {source: both[1 - which] for source, both in moved.items()})
         result = watcher.run(compiled.function, given, names)
         steps = finish(watcher, result, compiled) if watcher.reason is None else None
@@ -403,12 +415,8 @@ def _dims_of(free, layouts):
 
 def _holds_to(compiled, args, kwargs, observer, graph, free):
     """Why a function is one for the sizes of this call only, or None where that is not certain."""
-    again, made = _Before(observer, {}, {}), _made_up(observer.layouts, free, None)
-    if (
-        made is None
-        or _written(observer, graph) != set()
-        or not all(again.makes(value) for _, value, *_ in observer.effects())
-    ):
+    made = _made_up(observer.layouts, free, None)
+    if made is None or _written(observer, graph) != set() or not _changes_copies(observer, args, kwargs):
         return None
     if any(node.isNondeterministic() for node in graph.nodes()):
         return None

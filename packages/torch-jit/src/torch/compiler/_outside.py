@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
-import functools
-import sys
-import types
 
 import torch
 from torch.jit import _ir as ir
 
-from ._guards import FIXED, is_key, is_plain, layout_of
-from ._tables import DICTS, Operator, has_dict, is_kind_of, is_torchs, module_class, tensor_classes
-
-_DICTS = (dict, collections.OrderedDict)
-#: how many leaves a container from outside may have
-_MOST = 512
+from ._guards import is_plain, layout_of
+from ._kinds import kind_of
+from ._tables import tensor_classes
 
 
 class Outside:
@@ -37,73 +30,25 @@ class Outside:
             if seen[1] != source:
                 guards.check("same", source, guards.slot(seen[1]))
             return value
-        kind = type(value)
         self.known[id(value)] = (value, source, of_arguments)
-        self.guards.slot(source)
+        guards.slot(source)
         self.outside.add(id(value))
         if isinstance(value, torch.Tensor):
             return self._tensor(value, source)
-        if (
-            kind in (tuple, torch.Size)
-            or is_kind_of(kind, list)
-            or (issubclass(kind, tuple) and hasattr(kind, "_fields"))
-        ):
-            items = tuple(list.__iter__(value) if isinstance(value, list) else value)
-            if len(items) > _MOST:
-                self.stop(f"{_say(source)} has {len(items)} items")
-                return value
-            guards.check("type", source, kind)
-            guards.check("len", source, len(items))
-            for i, item in enumerate(items):
-                self.outside_value(item, ("index", source, i), of_arguments)
-        elif value is sys.modules:
-            pass  # what a program finds imported stays
-        elif kind in DICTS or (base := next((b for b in _DICTS if is_kind_of(kind, b)), None)):
-            items = dict(value if kind in DICTS else base.items(value))
-            names = list(items)
-            if len(names) > _MOST or not all(map(is_key, names)):
-                self.stop(f"{_say(source)} has keys that are objects, or too many")
-                return value
-            guards.check("type", source, kind)
-            guards.check("keys", source, tuple(names))
-            for name in names:
-                self.outside_value(items[name], ("key", source, name), of_arguments)
-        elif kind in (set, frozenset):
-            if not all(map(is_key, value)):
-                self.stop(f"{_say(source)} is a set of objects")
-                return value
-            guards.check("type", source, kind)
-            guards.check("keys", source, tuple(value))
-        elif kind is slice:
-            guards.check("type", source, slice)
-            for name in ("start", "stop", "step"):
-                self.outside_value(getattr(value, name), ("attr", source, name), of_arguments)
-        elif kind is dataclasses.Field:
-            guards.check("is", source, value)
-        elif str(kind.__module__).startswith("torch.fx") and not isinstance(value, module_class()):
-            self.strange = kind
-            self.stop(f"{_say(source)} is a {kind.__qualname__}")
-        elif of_arguments and not is_fixed(value) and has_dict(value) and not _is_one_of_its_kind(value):
-            guards.check("type", source, kind)
-            self.loose[id(value)] = source
-        elif kind is types.MethodType:
-            guards.check("type", source, kind)
-            self.outside_value(value.__func__, ("attr", source, "__func__"))
-            self.outside_value(value.__self__, ("attr", source, "__self__"), of_arguments)
-        elif kind is functools.partial:
-            guards.check("type", source, kind)
-            for name in ("func", "args", "keywords"):
-                self.outside_value(getattr(value, name), ("attr", source, name), of_arguments)
-        elif isinstance(value, types.BuiltinFunctionType) and not isinstance(
-            value.__self__, (type(None), types.ModuleType, type)
-        ):
-            self.stop(f"{_say(source)} is a method of a {type(value.__self__).__qualname__}")
-        elif is_fixed(value) or has_dict(value) or isinstance(value, Operator):
-            guards.check("is", source, value)
-            if isinstance(value, module_class()):
-                guards.check("type", source, kind)
+        kind = kind_of(value, of_arguments)
+        if kind is None:
+            self.stop(f"{_say(source)} is a {_class_of(value)}, which is not followed")
+        elif (why := kind.why_not(value)) is not None:
+            if kind.strange:
+                self.strange = type(value)
+            self.stop(f"{_say(source)} {why}")
         else:
-            self.stop(f"{_say(source)} is a {kind.__module__}.{kind.__qualname__}, which is not followed")
+            for check, *what in kind.guards(value):
+                guards.check(check, source, *what)
+            if kind.loose:
+                self.loose[id(value)] = source
+            for part in kind.parts(value):
+                self.outside_value(part.value, (part.step, source, part.name), of_arguments and part.moves)
         return value
 
     def _tensor(self, value, source):
@@ -146,7 +91,7 @@ class Outside:
     def told_apart(self):
         """Slots of objects that must not be one: where another object may stand for what was seen, it could be any of its class."""
         loose = {type(self.known[i][0]) for i in self.loose}
-        kinds = (list, dict, set, tuple, *loose)
+        kinds = (list, dict, set, tuple, collections.deque, *loose)
         apart = [v for v in self.known.values() if isinstance(v[0], kinds) and not (type(v[0]) is tuple and not v[0])]
         return [self.guards.slot(source) for _, source, _ in apart]
 
@@ -166,22 +111,8 @@ def place_of(source):
     return (kind, place_of(rest[0]), *rest[1:]) if rest else source
 
 
-def is_fixed(value):
-    """Whether an object means the same for as long as it is the same: functions, classes, modules of layers."""
-    return isinstance(value, (*FIXED, module_class()))
-
-
-def _is_one_of_its_kind(value):
-    """Whether an object is more than its attributes: operators, also those of ``torch.ops``, and what has state in C, such as
-    ``functools.partial`` and caches of functions.
-    """
-    if isinstance(value, Operator) or (callable(value) and is_torchs(type(value).__module__)):
-        return True
-    return any(base.__flags__ & _IMMUTABLE for base in type(value).__mro__ if base is not object)
-
-
-#: of classes that are written in C, also those that are made when a module is imported
-_IMMUTABLE = 1 << 8
+def _class_of(value):
+    return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
 def _say(source):
