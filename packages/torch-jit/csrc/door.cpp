@@ -57,8 +57,10 @@ struct Program {
   double best[2] = {1e30, 1e30};
 };
 
-// How much longer a program may take than the function as it was written: what differs between runs, and where
-// gradients are recorded, a part of what its backward pass saves, which comes after the call.
+// Calls of a program and of the function as it was written, in turns: the first ones of a program are not planned yet.
+constexpr int kTurns = 16, kUntimed = 4;
+// How much longer a program may take: what differs between runs, and where gradients are recorded, a part of what its
+// backward pass saves, which comes after the call.
 constexpr double kTolerance = 1.02, kRecordedTolerance = 1.1;
 bool records(const Program& p, const Slots& slots) {
   const auto& inputs = p.guards.inputs();
@@ -157,7 +159,7 @@ PyObject* run(Door* d, PyObject* args, PyObject* kwargs) {
       py::object device = held("torch._C", "_default_device")();
       if (!device.equal(p->device)) continue;
     }
-    const bool tried = !d->chooses || p->turn >= 8;
+    const bool tried = !d->chooses || p->turn >= kTurns;
     const double start = tried ? 0 : seconds();
     Slots slots(p->guards.slots());
     slots.borrow(0, args);
@@ -169,8 +171,8 @@ PyObject* run(Door* d, PyObject* args, PyObject* kwargs) {
     const double begin = written ? seconds() : start;
     PyObject* out = written ? as_written(d, args, kwargs) : replay(d, *p, slots, args, kwargs);
     if (!out) return out;
-    p->best[written] = std::min(p->best[written], seconds() - begin);
-    if (++p->turn == 8 && p->best[0] > p->best[1] * tolerance) {
+    if (p->turn >= kUntimed) p->best[written] = std::min(p->best[written], seconds() - begin);
+    if (++p->turn == kTurns && p->best[0] > p->best[1] * tolerance) {
       py::object said = py::reinterpret_steal<py::object>(PyObject_CallNoArgs(d->slower));
       if (!said) PyErr_Clear();
     }
