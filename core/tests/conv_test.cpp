@@ -213,6 +213,25 @@ void one_and_three_dimensions() {
   both(shape(2, 1, 1, 1, {8, 1, 10}, {3, 1, 7}, {3, 3, 1}, {2, 2, 2}, {1, 1, 1}));  // nothing is seen
   both(shape(1, 4, 6, 2, {6, 7, 9}, {2, 3, 1}, {2, 1, 3}, {1, 0, 0}, {1, 2, 1}));
 }
+void slices_of_three_dimensions() {
+  both(shape(2, 3, 20, 1, {5, 9, 33}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}));
+  both(shape(1, 16, 32, 1, {6, 8, 32}, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}));
+  both(shape(3, 8, 3, 1, {33, 7, 16}, {1, 3, 3}, {3, 1, 2}, {3, 2, 0}, {1, 1, 1}));  // slices that see padding only
+  both(shape(2, 4, 6, 2, {7, 6, 20}, {3, 2, 3}, {2, 1, 2}, {1, 1, 0}, {2, 1, 1}));
+  both(shape(1, 3, 16, 1, {4, 12, 40}, {2, 3, 3}, {1, 2, 2}, {0, 1, 1}, {1, 1, 1}));
+  both(shape(1, 2, 40, 1, {5, 30, 7}, {4, 5, 2}, {2, 1, 1}, {3, 4, 1}, {1, 1, 1}));
+}
+void many_taps() {  // a channel at a time, without the rows of the kernel that lie beyond the image
+  both(square(2, 3, 33, 11, 1, 5, 25));
+  both(square(1, 20, 40, 10, 1, 9, 21));
+  both(square(1, 2, 70, 13, 2, 6, 40));
+  both(square(1, 1, 32, 13, 1, 20, 9));  // some rows see nothing
+}
+void rows_of_whole_vectors() {
+  both(square(1, 3, 16, 3, 2, 1, 224));
+  both(square(1, 3, 9, 3, 1, 1, 50));
+  both(shape(2, 3, 24, 1, {6, 47}, {3, 3}, {1, 1}, {1, 1}, {1, 1}));
+}
 void many_positions() {
   both(square(4, 3, 8, 3, 1, 1, 34));
   both(square(6, 16, 20, 3, 1, 0, 20));
@@ -276,6 +295,9 @@ int all_tests() {
   RUN(groups);
   RUN(a_kernel_for_each_channel);
   RUN(one_and_three_dimensions);
+  RUN(slices_of_three_dimensions);
+  RUN(many_taps);
+  RUN(rows_of_whole_vectors);
   RUN(many_positions);
   RUN(an_infinite_pixel_stays_where_it_is);
   RUN(an_infinite_pixel_reaches_only_the_weights_of_its_channel);

@@ -70,7 +70,7 @@ void dots(const WeightGradient<float>& job) {
       const int64_t slice = k / s.groups, g = k % s.groups;
       for (int64_t i = 0; i < size; i++) sums[i] = V{};
       for (int64_t n = part(s.n, slice, slices); n < part(s.n, slice + 1, slices); n++) {
-        split_planes(planes, job.x + (n * s.c + g * in) * s.in_plane(), in, split, 0);
+        split_planes(planes, job.x + (n * s.c + g * in) * s.in_plane(), in, s.in_plane(), split, 0);
         for (int64_t o = 0; o < out; o++)
           for (int64_t c = 0; c < in; c++)
             for (int64_t t = 0; t < taps; t += kTaps) {

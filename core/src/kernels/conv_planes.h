@@ -18,11 +18,12 @@ struct PlaneSplit {
 
 // dst[c][ry][rx][i][j] = src[c][(first_row + i) * sy + ry - top][j * sx + rx - left], 0 outside. Lanes outside the
 // source read as zero, so that the padding needs no loop of its own; with a stride of 2 both phases share their loads.
+// Channels of the source lie `apart`.
 template <class T>
-void split_planes(T* dst, const T* src, int64_t channels, const PlaneSplit& p, int first_row) {
+void split_planes(T* dst, const T* src, int64_t channels, int64_t apart, const PlaneSplit& p, int first_row) {
   using S = Simd<T>;
   constexpr int W = S::kWidth;
-  for (int64_t c = 0; c < channels; c++, src += int64_t(p.h) * p.w)
+  for (int64_t c = 0; c < channels; c++, src += apart)
     for (int ry = 0; ry < p.sy; ry++, dst += p.sx * p.plane())
       for (int j = 0; j < p.pitch; j += W) {
         const LaneMask keep = first_lanes(p.pitch - j) & S::kAll;

@@ -147,6 +147,14 @@ double processor_quota() {
   return smallest;
 }
 
+int64_t first_cache() noexcept {
+#ifdef _SC_LEVEL1_DCACHE_SIZE
+  return std::max<int64_t>(sysconf(_SC_LEVEL1_DCACHE_SIZE), 0);
+#else
+  return 0;
+#endif
+}
+
 int64_t second_cache() noexcept {
 #ifdef _SC_LEVEL2_CACHE_SIZE
   return std::max<int64_t>(sysconf(_SC_LEVEL2_CACHE_SIZE), 0);

@@ -29,6 +29,7 @@ uint64_t memory_total(bool with_swap);
 int affinity_count();      // that this process may run on
 double processor_quota();  // how many it may use up on the average, 0 if it has no limit
 std::string processor_name();
+int64_t first_cache() noexcept;   // of data: bytes, of one processor; 0 if the system does not say
 int64_t second_cache() noexcept;  // bytes, of one processor; 0 if the system does not say
 bool grant_tiles() noexcept;  // whether this process may use AMX tiles, whose state is saved only for those that ask
 

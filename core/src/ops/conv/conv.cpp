@@ -194,14 +194,29 @@ void run_depthwise(const PatchGemm<T>& job, bool channels_last) {
 // What a patch costs, in sums of the outputs that share it.
 double packing_of(const Direct& job) { return 6.0 / double(job.rows); }
 
+// Elements of the planes of a few rows of outputs.
+int64_t smallest_band(const Direct& job, int64_t width) {
+  return job.depth_count * job.channels * job.stride[1] * job.stride[2] * (width + job.right) * (job.below + 4);
+}
+
+// Lanes that a plane of outputs takes for nothing, in parts of it: small ones do not fill the tiles of few rows, which
+// are as many vectors wide as registers hold. 32 to 8 channels, 3 x 3, on four of 4 x 4 take 4 us in a product instead
+// of 10 (one thread, AMD EPYC, Zen 5).
+double lanes_of_plane(const Direct& job, int64_t width) {
+  constexpr int64_t kWidest = 8;
+  const int64_t height = job.phases[0].grid.h, positions = (height - 1) * (width + job.right) + width;
+  const int64_t tile = std::clamp<int64_t>(2 * engine().tile_rows / job.rows, 1, kWidest) * engine().lanes;
+  return double((positions + tile - 1) / tile * tile) / double(height * width) - 1;
+}
+
 // The direct kernel pays for patches that few rows use, that are large, or where little of a phase plane is padding.
 bool use_direct(const ConvShape& s, const Direct& job, int64_t width) {
-  const int64_t taps = s.taps(), pitch = width + job.right, strides = job.stride[0] * job.stride[1];
-  const int64_t smallest_band = job.channels * strides * pitch * (job.below + 4);
-  if (!is_flat(s) || taps == 1 || smallest_band > kLargestBand) return false;
+  const int64_t taps = s.kernel[1] * s.kernel[2];
+  if (taps == 1 || smallest_band(job, width) > kLargestBand) return false;
   if (taps >= 49) return true;
   if (job.rows > 8 && (s.stride[1] > 1 || s.stride[2] > 1) && job.channels > 32) return false;
-  return job.rows <= 8 || double(pitch) / double(width) - 1 < packing_of(job) + 0.02;
+  if (job.rows <= 8) return lanes_of_plane(job, width) < packing_of(job);
+  return double(job.right) / double(width) < packing_of(job) + 0.02;
 }
 
 // What outputs in lanes lose: lanes beyond the last output, and the loads of weights by a tile of few positions.
@@ -213,9 +228,7 @@ double wasted_by_outputs(const Direct& job, int64_t width) {
 // They pay where outputs are too few to share patches, and their weights stay in the caches.
 bool use_outputs_in_lanes(const ConvShape& s, const Direct& job, int64_t width) {
   constexpr int64_t kNarrowest = 6, kMostWeights = 256 * 1024;
-  const int64_t pitch = width + job.right,
-                band = job.channels * job.stride[0] * job.stride[1] * pitch * (job.below + 4);
-  return is_flat(s) && s.taps() > 1 && width >= kNarrowest && band <= kLargestBand &&
+  return s.kernel[1] * s.kernel[2] > 1 && width >= kNarrowest && smallest_band(job, width) <= kLargestBand &&
          job.rows * job.channels * job.tap_count <= kMostWeights &&
          wasted_by_outputs(job, width) < packing_of(job) + 0.02;
 }
@@ -229,8 +242,17 @@ bool choose_direct(const ConvShape& s, Direct& job, int64_t width) {
   return positions || job.outputs_in_lanes;
 }
 
+std::vector<int> depths_of(const std::vector<Tap>& taps) {
+  std::vector<int> depths;
+  for (const Tap& t : taps)
+    if (depths.empty() || depths.back() != t.dz) depths.push_back(t.dz);
+  std::sort(depths.begin(), depths.end());
+  depths.erase(std::unique(depths.begin(), depths.end()), depths.end());
+  return depths;
+}
+
 Direct direct_forward(const ConvShape& s, const float* x, const float* w, const float* bias, float* y,
-                      const Phase& phase) {
+                      const Phase& phase, const std::vector<int>& depths) {
   const int64_t per_row = group_in(s) * s.taps();
   const int sy = int(s.stride[1]), sx = int(s.stride[2]);
   return {s.n,
@@ -242,9 +264,10 @@ Direct direct_forward(const ConvShape& s, const float* x, const float* w, const 
           s.weight_channel(),
           group_out(s) * per_row,
           x,
+          int(s.in[0]),
           int(s.in[1]),
           int(s.in[2]),
-          {sy, sx},
+          {int(s.stride[0]), sy, sx},
           int(s.padding[1]),
           int(s.padding[2]),
           int((s.kernel[1] - 1) * s.dilation[1] / sy),
@@ -252,13 +275,16 @@ Direct direct_forward(const ConvShape& s, const float* x, const float* w, const 
           &phase,
           1,
           phase.tap_count,
+          depths.data(),
+          int(depths.size()),
           y,
+          int(s.out[0]),
           int(s.out[1]),
           int(s.out[2]),
           bias};
 }
 Direct direct_backward(const ConvShape& s, const float* dy, const float* w, const float* bias, float* dx,
-                       const Phases& plan) {
+                       const Phases& plan, const std::vector<int>& depths) {
   int top = 0, left = 0, below = 0, right = 0;
   for (const Tap& t : plan.taps) {
     top = std::max(top, -t.dy), below = std::max(below, t.dy);
@@ -274,9 +300,10 @@ Direct direct_backward(const ConvShape& s, const float* dy, const float* w, cons
           per_output,
           group_out(s) * per_output,
           dy,
+          int(s.out[0]),
           int(s.out[1]),
           int(s.out[2]),
-          {1, 1},
+          {1, 1, 1},
           top,
           left,
           below + top,
@@ -284,7 +311,10 @@ Direct direct_backward(const ConvShape& s, const float* dy, const float* w, cons
           plan.phases.data(),
           int(plan.phases.size()),
           plan.tap_count,
+          depths.data(),
+          int(depths.size()),
           dx,
+          int(s.in[0]),
           int(s.in[1]),
           int(s.in[2]),
           bias};
@@ -312,7 +342,8 @@ void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* 
         engine().winograd({s.n, s.o, s.c, w, s.c * 9, s.weight_channel(), s.weight_tap(), false, x, int(s.in[1]),
                            int(s.in[2]), int(s.padding[1]), y, bias}))
       return;
-    Direct direct = direct_forward(s, x, w, bias, y, phase);
+    const std::vector<int> depths = depths_of(taps);
+    Direct direct = direct_forward(s, x, w, bias, y, phase, depths);
     if (!s.channels_last && !depthwise && choose_direct(s, direct, s.out[2])) return engine().direct(direct);
   }
   const int64_t per_row = group_in(s) * s.taps();
@@ -352,7 +383,8 @@ void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bi
   if (!plan.covers_all) fill_planes(dx, s.n, s.c, s.in_plane(), bias, s.channels_last);
   if (plan.phases.empty()) return;  // only the padding is seen
   if constexpr (sizeof(T) == 4) {
-    Direct direct = direct_backward(s, dy, w, bias, dx, plan);
+    const std::vector<int> depths = depths_of(plan.taps);
+    Direct direct = direct_backward(s, dy, w, bias, dx, plan, depths);
     if (!s.channels_last && !is_depthwise(s) && choose_direct(s, direct, (s.in[2] + s.stride[2] - 1) / s.stride[2]))
       return engine().direct(direct);
   }
@@ -411,7 +443,7 @@ void conv_backward_weights(const ConvShape& s, const T* x, const T* dy, T* dw) {
     // Where dw is larger than what there is to transpose, conv_weights.cpp turns the patches instead of dy.
     const double positions = double(s.n * s.out_plane()), rows = double(s.c * s.taps()), outputs = double(s.o);
     const bool wide = positions * rows >= positions * outputs + 3 * rows * outputs;
-    if (is_flat(s) && s.groups == 1 && !is_dilated(s) && s.taps() > 1 && wide && engine().windows(job)) return;
+    if (s.dilation[0] == 1 && s.groups == 1 && !is_dilated(s) && s.taps() > 1 && wide && engine().windows(job)) return;
     engine().weights_f32(job);
   } else {
     engine().weights_f64(job);

@@ -68,19 +68,21 @@ struct WeightGradient {
   T* dw;
 };
 
-// Few channels or large kernels, two dimensions: one image becomes stride[0] * stride[1] padded phase planes per
-// channel, on which each tap is a plain load at a constant offset.
+// Few channels or large kernels: what a slice of the outputs reads of an image becomes stride[1] * stride[2] padded
+// phase planes per channel and depth, on which each tap is a plain load at a constant offset.
 struct Direct {
   int64_t images, groups, rows, channels;
   const float* weights;
   int64_t weight_row, weight_channel, weight_group;
-  const float* image;              // [images][groups * channels][h][w]
-  int h, w, stride[2], top, left;  // padding before the first row and column
-  int below, right;                // how far the taps reach past the last position of a phase plane
+  const float* image;                 // [images][groups * channels][d][h][w]
+  int d, h, w, stride[3], top, left;  // padding before the first row and column
+  int below, right;                   // how far the taps reach past the last position of a phase plane
   const Phase* phases;
   int phase_count, tap_count;
+  const int* depths;  // all dz of the taps, each once
+  int depth_count;
   float* out;
-  int out_h, out_w;
+  int out_d, out_h, out_w;
   const float* bias;
   bool outputs_in_lanes = false;  // else positions are
 };
