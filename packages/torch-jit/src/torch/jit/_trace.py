@@ -16,6 +16,7 @@ from torch._seams import later, need
 
 from . import _ir as ir
 from . import _state
+from ._forms import in_pytorchs_form
 from ._nodes import name_sums
 from ._reads import TracerWarning, Watching, current, read_by_operators, warn
 from ._structure import add_input, copied, output_value
@@ -625,4 +626,5 @@ def _get_trace_graph(
                 value.setType(ir.TensorType.create_from_tensor(weight))
         args = (*args, *weights)
     _name_convolutions(graph)
+    in_pytorchs_form(graph)
     return (graph, out, args) if return_inputs else (graph, out)

@@ -9,6 +9,7 @@ import pickle
 import torch
 
 from .. import _native
+from .._forms import in_pytorchs_form
 from .compiler import compiler
 from .convert import Converter
 
@@ -56,7 +57,7 @@ class ScriptFunction(_native.Callable):
     @property
     def inlined_graph(self):
         """The graph with the functions that it calls in it."""
-        return self._run.inlined_graph
+        return in_pytorchs_form(self._run.inlined_graph)
 
     @property
     def code(self):

@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from .. import _ir as ir
+from .._forms import in_pytorchs_form
 from .calls import modifier
 from .compiler import compiler, loaded
 from .concrete import Concrete, describe
@@ -82,7 +83,7 @@ class ScriptMethod:
 
     @property
     def inlined_graph(self):
-        return self.program.function.inlined_graph
+        return in_pytorchs_form(self.program.function.inlined_graph)
 
     @property
     def schema(self):
@@ -273,7 +274,7 @@ class RecursiveScriptModule(ScriptModule):
 
     @property
     def inlined_graph(self):
-        return self._c._type().find_method("forward").inlined_graph
+        return in_pytorchs_form(self._c._type().find_method("forward").inlined_graph)
 
     @property
     def code(self):
