@@ -100,7 +100,7 @@ def test_nothing_is_compiled_while_it_is_disabled():
         ("def f(x: int):\n    return x.foo()", "'int' object has no attribute or method 'foo'"),
         ("def f() -> Tuple[int, int]:\n    return 1.0, 1", "but is actually of type Tuple[float, int]"),
         ("def g(x, n: int):\n    return x\ndef f(x):\n    return g(x)", "Argument n not provided"),
-        ("def g(x):\n    return x\ndef f(x):\n    return g(x, x)", "expected at most 1 arguments but found 2"),
+        ("def g(x):\n    return x\ndef f(x):\n    return g(x, x)", "Expected at most 1 arguments but found 2"),
     ],
 )
 def test_errors_use_the_words_of_the_field(text, words):

@@ -272,3 +272,78 @@ def test_a_type_comment_says_every_argument():
         return x
 
     refused(f, "Number of type annotations (1) did not match the number of function parameters (2)")
+
+
+def test_errors_have_the_words_that_programs_match():
+    def takes(x: torch.Tensor, y):
+        return x
+
+    ignored = torch.jit.ignore(takes)
+    cases = [
+        (lambda x: x.max(dim=0).unknown, "'Tuple' object has no attribute or method 'unknown'"),
+        (lambda x: x.unsqueeze, "builtin cannot be used as a value: the method 'unsqueeze' is not called"),
+        (lambda x: x.unsqueeze.name, "attribute lookup is not defined on builtin"),
+        (lambda x: io.abcd, "Python module 'io' object has no attribute abcd"),
+        (lambda x: io.BytesIO, "python value of type 'type' cannot be used as a value"),
+        (lambda x: math.hypot(x, 2.0), "Python builtin <built-in function hypot> is currently not supported"),
+        (lambda x: (x, 1)[0.5], "index must be an integer"),
+        (
+            lambda x: ignored((x, x), x),
+            r"Expected a value of type 'Tensor' for argument 'x' but instead found type 'Tuple\[",
+        ),
+        (lambda x: torch.jit._unwrap_optional(None), "could not be inferred from actual type None"),
+    ]
+    for fn, message in cases:
+        with pytest.raises(RuntimeError, match=message):
+            torch.jit.script(fn)
+
+
+def test_what_nothing_says_the_type_of_is_named():
+    with pytest.raises(
+        RuntimeError, match=r"Inferred the value for argument 'dim' to be of type 'Tensor' because it was"
+    ):
+
+        @torch.jit.script
+        def total(x, dim):
+            return x.sum(dim)
+
+
+def test_an_unknown_type_within_another_is_named():
+    with pytest.raises(RuntimeError, match=r"Unknown type name 'Foo' in 'Tuple\[Foo, Tensor\]'"):
+        torch.jit.CompilationUnit("def f(x: Tuple[Foo, Tensor]):\n    return x")
+
+
+def test_an_argument_by_name_only_is_missed_by_its_name():
+    with pytest.raises(RuntimeError, match=r"g\(\): Argument y not provided"):
+        torch.jit.CompilationUnit("def g(x, *, y):\n    return x\ndef f(x):\n    return g(x, x)")
+
+
+def test_a_result_of_python_must_be_of_its_type():
+    @torch.jit.ignore
+    def pair() -> torch.Tensor:
+        return (1, 2)
+
+    @torch.jit.ignore
+    def number() -> float:
+        return torch.tensor(2)
+
+    @torch.jit.script
+    def taken():
+        return pair()
+
+    @torch.jit.script
+    def doubled() -> float:
+        return number() * 2
+
+    with pytest.raises(RuntimeError, match="to be of type Tensor, but instead got value of type tuple"):
+        taken()
+    assert doubled() == 4.0
+
+
+def test_annotations_of_tensors_of_one_dtype_are_tensors_with_a_warning():
+    def same(x: torch.LongTensor):
+        return x
+
+    with pytest.warns(UserWarning, match="TorchScript will treat type annotations of Tensor dtype-specific subtypes"):
+        compiled = torch.jit.script(same)
+    assert compiled(torch.ones(1)).item() == 1

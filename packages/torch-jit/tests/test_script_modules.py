@@ -374,3 +374,75 @@ def test_the_scheme_of_a_quantizer_is_a_constant():
             return x if self.scheme == torch.per_tensor_affine else -x
 
     assert torch.jit.script(Observer())(torch.ones(1)).item() == -1
+
+
+def test_modules_of_one_kind_are_all_listed():
+    class Pair(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = torch.nn.Linear(2, 1), torch.nn.Linear(2, 1)
+            self.again = self.a
+
+        def forward(self):
+            text, total = "", 0.0
+            for name, each in self.named_modules():
+                text += name + " "
+            for name, each in self.named_parameters():
+                text += name + " "
+                total += float(each.sum())
+            return text, total
+
+    net = Pair()
+    text, total = torch.jit.script(net)()
+    assert text == " a b a.weight a.bias b.weight b.bias "
+    assert total == pytest.approx(sum(float(each.sum()) for each in net.parameters()))
+
+
+def test_a_module_has_its_own_length():
+    class Ten(torch.nn.Sequential):
+        @torch.jit.export
+        def __len__(self):
+            return 10
+
+        def forward(self, x):
+            return x * len(self)
+
+    net = torch.jit.script(Ten())
+    assert (len(net), net(torch.ones(1)).item()) == (10, 10)
+
+
+def test_an_attribute_of_a_module_of_2018_is_its_value_until_it_is_compiled():
+    class Words(torch.jit.ScriptModule):
+        def __init__(self):
+            super().__init__()
+            self.scale = torch.jit.Attribute(0.5, float)
+            assert 2 * self.scale == 1
+            self.words = torch.jit.Attribute({}, dict[str, int])
+
+        @torch.jit.script_method
+        def forward(self, x):
+            return x * self.scale, len(self.words)
+
+    words = Words()
+    assert words(torch.ones(1)) == (torch.tensor([0.5]), 0)
+    assert words.__copy__()(torch.ones(1)) == words(torch.ones(1))
+
+
+def test_a_program_names_its_constants_by_attribute():
+    @torch.jit.script
+    def add(x, y=torch.ones(1)):
+        return x + y
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return add(x)
+
+    net = torch.jit.script(Net())
+    text, constants = net.code_with_constants
+    assert (text, constants.c0) == (net.code, torch.ones(1))
+    file = io.BytesIO()
+    net.save(file)
+    loaded = torch.jit.load(io.BytesIO(file.getvalue()))
+    assert loaded(torch.ones(1)).item() == 2
+    with pytest.raises(AttributeError, match="the program has no constant 'c7': c0"):
+        _ = constants.c7

@@ -226,3 +226,26 @@ def test_counters_are_kept_by_the_logger_that_is_set():
     logger.set_aggregation_type("calls", _logging.AggregationType.AVG)
     assert logger.get_counter_val("calls") == 3
     assert logger.get_counter_val("none") == 0
+
+
+def test_a_program_that_packs_its_state_is_packed_before_it_is_saved():
+    class Packs(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("packed", torch.zeros(()))
+
+        @torch.jit.export
+        def _pack(self):
+            self.packed.fill_(1)
+
+        @torch.jit.export
+        def _unpack(self):
+            self.packed.mul_(2)
+
+        def forward(self, x):
+            return x + self.packed
+
+    net = torch.jit.script(Packs())
+    copy = case.getExportImportCopyWithPacking(net)
+    assert (net.packed.item(), copy(torch.zeros(())).item()) == (2, 2)
+    assert torch.jit.script(double)(torch.ones(1), profile_and_replay=True).shape == (1,)

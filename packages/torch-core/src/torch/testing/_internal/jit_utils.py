@@ -157,8 +157,12 @@ class JitTestCase(CheckedPrograms):
             torch.testing.FileCheck().check_source_highlighted(highlight).run(str(caught.exception))
 
     def getExportImportCopyWithPacking(self, m: Any, also_test_file: bool = True, map_location: Any = None) -> Any:
-        """``getExportImportCopy``; modules that pack their weights are not in this stack."""
-        return self.getExportImportCopy(m, also_test_file, map_location)
+        """``getExportImportCopy`` between the modules' methods ``_pack`` and ``_unpack``, where they have any."""
+        _call_where_there(m, "_pack")
+        copy = self.getExportImportCopy(m, also_test_file, map_location)
+        _call_where_there(m, "_unpack")
+        _call_where_there(copy, "_unpack")
+        return copy
 
     def assertAllFused(self, graph: Any, except_for: Any = ()) -> None:
         """Refused."""
@@ -185,6 +189,22 @@ class JitTestCase(CheckedPrograms):
         self.getExportImportCopy(func)
 
     emitModuleHook = emitFunctionHook
+
+
+def _call_where_there(module: Any, name: str) -> None:
+    for each in module.modules():
+        if hasattr(each, "_c") and each._c._type().find_method(name) is not None:
+            getattr(each, name)()
+
+
+def _call_profiled(self: Any, *args: Any, **kwargs: Any) -> Any:
+    """A call; ``profile_and_replay`` asks PyTorch to run it twice, for its profiler, and changes no result here."""
+    kwargs.pop("profile_and_replay", None)
+    return _call(self, *args, **kwargs)
+
+
+_call = torch.jit.ScriptFunction.__call__
+torch.jit.ScriptFunction.__call__ = _call_profiled
 
 
 def get_execution_plan(graph_executor_state: Any) -> Any:

@@ -51,6 +51,8 @@ class Attributes:
             return owner.items[owner.type.field_names().index(name)]
         if isinstance(owner, TupleOf) and owner.type is None and (found := _result(owner.items, name)) is not None:
             return found
+        if isinstance(owner, TupleOf) and not hasattr(tuple, name) and library.method("TupleType", name) is None:
+            raise self.error(f"'Tuple' object has no attribute or method {name!r}")
         if isinstance(owner, (TupleOf, Items)):
             return Bound(owner, name)
         if not isinstance(owner, ir.Value):
@@ -70,8 +72,11 @@ class Attributes:
             found = getattr(value, name)
         except AttributeError:
             known = dir(value)
-            python = inspect.ismodule(value) or isinstance(value, type)
-            what = self.describe(Static(value)) if python else f"'{type(value).__name__}' object"
+            if inspect.ismodule(value):
+                raise self.error(
+                    f"Python module {value.__name__!r} object has no attribute {name}", nearest(name, known)
+                ) from None
+            what = self.describe(Static(value)) if isinstance(value, type) else f"'{type(value).__name__}' object"
             raise self.error(f"{what} has no attribute or method {name!r}", nearest(name, known)) from None
         if isinstance(value, torch.Tensor) and callable(found):
             return Bound(self.value(Static(value)), name)
@@ -144,6 +149,8 @@ class Attributes:
         if self.compiler.has_method(cls, name):
             return Bound(owner, name)
         names = [each for each, *_ in cls.attributes()]
+        if cls.is_module():
+            raise self.error(f"Module '{cls.qualified_name()}' has no attribute '{name}'", nearest(name, names))
         raise self.error(
             f"Tried to access nonexistent attribute or method {name!r} of type '{cls}'", nearest(name, names)
         )

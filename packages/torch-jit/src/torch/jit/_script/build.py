@@ -13,7 +13,7 @@ from torch._faces.jit import ScriptWarning
 from .. import _ir as ir
 from . import types
 from .errors import ScriptError
-from .values import Items, Self, Static, TupleOf
+from .values import Bound, Items, Self, Static, TupleOf
 
 __all__ = ["Builder"]
 
@@ -25,6 +25,7 @@ class Builder:
         self.graph = graph
         self.block = graph.param_node().owningBlock()
         self.place = None  # the Where of the expression at hand
+        self.inferred = set()  # parameters that are tensors because nothing says what they are
         self.empties = set()  # empty lists whose element type is not known yet
 
     # -- nodes ------------------------------------------------------------------------------------------------------
@@ -75,7 +76,17 @@ class Builder:
             result = self.graph.call(name, list(args), kwargs, self.at())
             return None if isinstance(result, tuple) and not result else result
         except ir.OverloadError as error:
-            raise ScriptError(str(error), self.place) from None
+            given = [
+                each.debugName()
+                for each in (*args, *kwargs.values())
+                if isinstance(each, ir.Value) and each in self.inferred
+            ]
+            notes = "".join(
+                f"\nInferred the value for argument '{each}' to be of type 'Tensor' because it was not annotated with an "
+                "explicit type."
+                for each in dict.fromkeys(given)
+            )
+            raise ScriptError(str(error) + notes, self.place) from None
 
     def constant(self, value):
         return self.graph.insertConstant(value)
@@ -149,6 +160,8 @@ class Builder:
         if isinstance(item, Items) and all(self.is_value(each) for each in item.items):
             values = [self.value(each) for each in item.items]
             return self.list_of(values)
+        if isinstance(item, Bound):
+            raise self.error(f"builtin cannot be used as a value: the method {item.name!r} is not called")
         raise self.error(f"{self.describe(item)} cannot be used as a value")
 
     def is_value(self, item):
@@ -241,7 +254,7 @@ class Builder:
             key, inner = made.containedTypes()
             pairs = [self._static(each, want) for pair in value.items() for each, want in zip(pair, (key, inner))]
             return self.node("prim::DictConstruct", pairs, [made]).output()
-        if inspect.isfunction(value) or inspect.isbuiltin(value) or inspect.ismodule(value):
+        if inspect.isfunction(value) or inspect.isbuiltin(value) or inspect.ismodule(value) or isinstance(value, type):
             raise self.error(
                 f"python value of type '{type(value).__name__}' cannot be used as a value: {self.describe(Static(value))}"
             )
@@ -279,6 +292,8 @@ class Builder:
             return f"the function {name}" if callable(value) and name else f"the constant {value!r}"
         if isinstance(item, Self):
             return f"the module {type(item.concrete).__name__}"
-        return {"Bound": "a method that is not called", "Range": "range(...)", "Enumerated": "enumerate(...)"}.get(
-            type(item).__name__, f"a {type(item).__name__.lower()}"
-        )
+        return {
+            "Bound": "builtin: a method that is not called",
+            "Range": "range(...)",
+            "Enumerated": "enumerate(...)",
+        }.get(type(item).__name__, f"a {type(item).__name__.lower()}")

@@ -10,9 +10,10 @@ import types as python_types
 import torch
 
 from .. import _ir as ir
+from .._errors import raised
 from . import library, operators, types
 from .displays import Spread
-from .errors import NotSupportedError, ScriptError, nearest
+from .errors import NotSupportedError, ScriptError, about, nearest
 from .expressions import OF_TENSORS
 from .scope import EXITS, FALLS, MAYBE, Frame, Function, flags
 from .statements import Local
@@ -138,8 +139,9 @@ class Calls:
         wrapped = getattr(fn, "__wrapped__", None)
         if wrapped is not None and wrapped is not fn:
             return self.call_python(wrapped, args, kwargs)
+        what = f"Python builtin {fn!r}" if inspect.isbuiltin(fn) else self.describe(Static(fn))
         raise self.error(
-            f"{self.describe(Static(fn))} is currently not supported in TorchScript",
+            f"{what} is currently not supported in TorchScript",
             "mark a Python function with @torch.jit.ignore to call it as it is",
         )
 
@@ -216,11 +218,17 @@ class Calls:
             wanted = None
             if name in notes and not library.is_library(fn):
                 wanted = self.known(types.from_annotation, notes[name], self.function.source)
-            values.append(self.value(item, wanted))
+            try:
+                values.append(self.value(item, wanted))
+            except ScriptError as error:
+                error.message = f"{fn.__name__}(): {about(error.message, name)}"
+                raise
         returns = self.known(types.from_annotation, notes.get("return", torch.Tensor), self.function.source)
         called = _by_name(fn if owner is None else python_types.MethodType(fn, owner.concrete.python))
         if owner is not None:  # of the module that runs: others share its program
             values, called = [owner.value, *values], of_running(fn)
+        if not library.is_library(fn):
+            called = returning(called, returns, fn.__qualname__)
         made = self.node("prim::PythonOp", values, [returns])
         made.ival_("pyobj", called)
         made.s_("name", fn.__qualname__)
@@ -465,6 +473,22 @@ class Calls:
         return self.value(item)
 
 
+def returning(fn, type, name):
+    """``fn``, whose result must be of the type that the program takes it for."""
+
+    def call(*given):
+        result = fn(*given)
+        try:
+            return types.taken(result, type)
+        except TypeError:
+            raise raised("RuntimeError")(
+                f"{name}: expected its result to be of type {type}, but instead got value of type "
+                f"{result.__class__.__name__}: annotate what it returns"
+            ) from None
+
+    return call
+
+
 def of_running(fn):
     """A method of Python, to be called with the object of a program and the arguments by place."""
 
@@ -495,8 +519,14 @@ def misfit(name, signature, args, kwargs):
     parameters = signature.parameters.values()
     places = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     open_ended = {each.kind for each in parameters}
+    needed = [each.name for each in parameters if each.kind == each.KEYWORD_ONLY and each.default is each.empty]
     if len(args) > len(places) and inspect.Parameter.VAR_POSITIONAL not in open_ended:
-        return f"{name}() expected at most {len(places)} arguments but found {len(args)} positional arguments"
+        for each in needed:
+            if each not in kwargs:
+                return (
+                    f"{name}(): Argument {each} not provided: it is given by name, and there are {len(args)} arguments"
+                )
+        return f"{name}(): Expected at most {len(places)} arguments but found {len(args)} positional arguments"
     for key in kwargs:
         if key not in signature.parameters and inspect.Parameter.VAR_KEYWORD not in open_ended:
             return f"{name}(): Keyword argument {key} unknown"

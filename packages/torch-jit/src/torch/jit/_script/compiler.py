@@ -16,7 +16,7 @@ from .clean import clean
 from .comprehensions import Comprehensions
 from .conditions import Conditions
 from .displays import Displays
-from .errors import NotSupportedError, ScriptError
+from .errors import NotSupportedError, ScriptError, about
 from .expressions import Expressions
 from .library import FORMS, is_library
 from .loops import Loops
@@ -61,9 +61,10 @@ class Emitter(
 class Parameter:
     """A parameter of a compiled function."""
 
-    __slots__ = ("default", "keyword", "name", "type")
+    __slots__ = ("default", "inferred", "keyword", "name", "type")
 
-    def __init__(self, name, type, default, keyword):
+    def __init__(self, name, type, default, keyword, inferred=False):
+        self.inferred = inferred  # a tensor because nothing says what it is
         self.name, self.default, self.keyword = name, default, keyword
         self.type = type.unshaped()  # a trace knows more of its example than it asks of its arguments
 
@@ -91,16 +92,6 @@ class Program:
                 error.message = f"{self.name}(): {about(error.message, each.name)}"
                 raise
         return values
-
-
-def about(message, argument):
-    """The message of a wrong type, with the argument that is of it."""
-    before, found, after = message.partition(" but got one of type ")
-    return (
-        f"{before} for argument '{argument}' but instead found type {after}"
-        if found
-        else f"argument '{argument}': {message}"
-    )
 
 
 class Compiler:
@@ -256,12 +247,14 @@ class Compiler:
             except ScriptError as error:
                 error.places = error.places or [source.where(where)]
                 raise
-            self._check_default(each, type, source.where(where), library)
-            found.append(Parameter(each.name, type, each.default, each.kind == each.KEYWORD_ONLY))
+            said = each.name in comments or each.annotation is not each.empty
+            self._check_default(each, type, source.where(where), library, said)
+            inferred = not (said or library or each.name in given or each.default is not each.empty)
+            found.append(Parameter(each.name, type, each.default, each.kind == each.KEYWORD_ONLY, inferred))
         return found
 
     @staticmethod
-    def _check_default(parameter, type, where, library):
+    def _check_default(parameter, type, where, library, said):
         """ScriptError for a default of another type than the annotation says."""
         default = parameter.default
         if library or default is parameter.empty:
@@ -273,6 +266,8 @@ class Compiler:
                 where,
                 "make the default None, and the list or dict within the function",
             )
+        if not said:  # an overload, or the call, is of another type
+            return
         try:
             of = types.of_value(default)
         except ScriptError:
@@ -330,6 +325,7 @@ class Compiler:
             for each in parameters:
                 value = graph.addInput(each.name, each.type)
                 items[each.name] = Static(None) if types.is_none(each.type) else value
+                emitter.inferred |= {value} if each.inferred else set()
             before, self.uses_grad_mode = self.uses_grad_mode, False
             inner = Function(source, library, returns, items.get("self"), cls)
             result = emitter.run_function(inner, items)

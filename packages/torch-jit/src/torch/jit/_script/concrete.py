@@ -123,7 +123,7 @@ def _describe(module, memo):
     ignored = set(getattr(module, "__jit_ignored_attributes__", ()))
     listed = set(getattr(type(module), "__constants__", ()))
     for name, value in module.__dict__.items():
-        if name in _OWN or name in ignored or (name == "forward" and callable(value)):
+        if name in _OWN or name in ("_declared", "_made") or name in ignored or (name == "forward" and callable(value)):
             continue
         _attribute(concrete, name, value, library, listed)
     if "training" not in concrete.slots:
@@ -176,8 +176,9 @@ def _attribute(concrete, name, value, library, listed):
         _slot(concrete, name, types.BOOL, "attribute")
         return
     wanted = _annotation(type(concrete.python), name)
-    if isinstance(value, torch.jit.Attribute):
-        _slot(concrete, name, types.from_annotation(value.type), "attribute")
+    declared = concrete.python.__dict__.get("_declared", {})
+    if isinstance(value, torch.jit.Attribute) or name in declared:
+        _slot(concrete, name, types.from_annotation(declared[name] if name in declared else value.type), "attribute")
         return
     if type(value) in types._classes and (compiled := types.instance(value)) is not None:
         _slot(concrete, name, compiled, "attribute")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 
-__all__ = ["FrontendError", "NoFactoryError", "NotSupportedError", "ScriptError", "Where", "nearest"]
+__all__ = ["FrontendError", "NoFactoryError", "NotSupportedError", "ScriptError", "Where", "about", "nearest"]
 
 
 class Where:
@@ -52,6 +52,16 @@ class NotSupportedError(ScriptError, FrontendError):
 
 class NoFactoryError(NotSupportedError, NotImplementedError):
     """A field of a dataclass that a function makes anew each time."""
+
+
+def about(message, argument):
+    """The message of a wrong type, with the argument that is of it."""
+    before, found, after = message.partition(" but got one of type ")
+    return (
+        f"{before} for argument '{argument}' but instead found type {after}"
+        if found
+        else f"argument '{argument}': {message}"
+    )
 
 
 def nearest(name, names):

@@ -137,7 +137,8 @@ class Expressions:
         value = self.value(item)
         if types.is_optional(value.type()):
             raise self.error(
-                f"the operand is of type {value.type()} and may be None", "test `is not None` before, on a local name"
+                f"Arguments for call are not valid: the operand is of type {value.type()} and may be None",
+                "test `is not None` before, on a local name",
             )
         return value
 

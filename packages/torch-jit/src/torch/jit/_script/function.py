@@ -107,7 +107,9 @@ class ScriptFunction(_native.Callable):
         return self
 
     def __reduce__(self):
-        raise pickle.PickleError(f"{self.name} is compiled and cannot be pickled: write it with torch.jit.save")
+        raise pickle.PickleError(
+            f"ScriptFunction cannot be pickled: {self.name} is compiled; write it with torch.jit.save"
+        )
 
 
 _functions = {}

@@ -165,6 +165,8 @@ def reversed_(emitter, items):
 def len_(emitter, whole):
     if isinstance(whole, Static):
         return Static(len(whole.value))
+    if isinstance(whole, Self) and whole.concrete.is_module and emitter.children(whole) is not None:
+        return emitter.call_method(whole, "__len__", [], {})
     known = emitter.unrolled(whole)
     if known is not None:
         return Static(len(known))
@@ -468,6 +470,8 @@ def is_tensor(emitter, item):
 @handles(torch.jit._unwrap_optional)
 def unwrap_optional(emitter, item):
     value = emitter.value(item)
+    if types.is_none(value.type()):
+        raise emitter.error("torch.jit._unwrap_optional: its type could not be inferred from actual type None")
     return emitter.op("_unwrap_optional", value) if types.is_optional(value.type()) else value
 
 

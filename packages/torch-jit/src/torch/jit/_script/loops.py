@@ -162,6 +162,8 @@ class Loops:
             return length, lambda i: TupleOf([item(i) for _, item in pairs])
         if isinstance(items, Static) and isinstance(items.value, str):
             items = self.value(items)
+        if isinstance(items, Static):
+            raise self.error(f"'{type(items.value).__name__}' object is not iterable: {self.describe(items)}")
         if not isinstance(items, ir.Value):
             raise self.error(f"{self.describe(items)}: object is not iterable")
         kind = items.type().kind()

@@ -326,7 +326,8 @@ class RecursiveScriptModule(ScriptModule):
         return "RecursiveScriptModule"
 
     def __len__(self):
-        return len(self._modules)
+        own = self._c._type().find_method("__len__")
+        return len(self._modules) if own is None else self._method_named("__len__")()
 
     def __iter__(self):
         return iter(self._python) if self._python is None else iter(self._of_container())

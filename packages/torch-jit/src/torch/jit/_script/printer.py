@@ -373,4 +373,14 @@ def code_and_constants(function):
     """The text of a function, and the tensors that it names ``CONSTANTS.c0`` ..."""
     tensors = []
     text = Printer(function, tensors).text()
-    return text, {f"c{i}": each for i, each in enumerate(tensors)}
+    return text, Constants((f"c{i}", each) for i, each in enumerate(tensors))
+
+
+class Constants(dict):
+    """The constants that a text names, as ``constants["c0"]`` and ``constants.c0``."""
+
+    def __getattr__(self, name):
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(f"the program has no constant {name!r}: {', '.join(self) or 'none'}") from None

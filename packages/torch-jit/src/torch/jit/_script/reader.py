@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import math
+import re
 
 from .. import _ir as ir
 from . import types
@@ -252,6 +253,10 @@ class Code:
             known = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
             if text in known:
                 return known[text]
+            if re.fullmatch(r"CONSTANTS\.c\d+", text):
+                at, tensors = int(text.removeprefix("CONSTANTS.c")), self.names["CONSTANTS"].values
+                if at < len(tensors):
+                    return tensors[at]
             if text.startswith("annotate("):
                 return _constant(node.args[1])
             raise ScriptError(f"the default {text} is no constant") from None

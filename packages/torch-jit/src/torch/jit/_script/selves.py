@@ -170,7 +170,7 @@ class Selves:
             return self._listing(owner, name)
         if concrete.is_module and name == "state_dict":
             raise self.error("self.state_dict() is not part of the script language", "iterate over named_parameters()")
-        if name == "__len__":
+        if name == "__len__" and self.children(owner) is not None and library.is_library(concrete.function(name)):
             return Static(len(self.children(owner)))
         if not concrete.is_module:
             return self.call_object(owner.value, name, args, kwargs)
@@ -184,6 +184,8 @@ class Selves:
         if modifier(fn) in ("unused", "drop"):
             return self._unused(fn)
         if modifier(fn) == "ignore":
+            if not inspect.signature(fn).parameters:
+                raise self.error(f"the ignored method {name!r} does not have a self argument")
             return self.call_out(fn, args, kwargs, owner=owner)
         cls = defining(type(concrete.python), name)
         if library.is_library(fn) and name != "forward":
@@ -223,7 +225,7 @@ class Selves:
         """What a module consists of, each with its name or without."""
         registry, python = LISTINGS[name], owner.concrete.python
         if registry is None:
-            pairs = list(self._modules_of(owner, "", set()))
+            pairs = [(path, each) for path, each, _ in self._modules_of(owner, python)]
         elif registry == "_modules":
             names = python.keys() if isinstance(python, torch.nn.ParameterDict) else python._modules
             pairs = [(each, self.self_attribute(owner, each)) for each in names]
@@ -235,25 +237,27 @@ class Selves:
             return Items([TupleOf([Static(path), each]) for path, each in pairs])
         return Items([each for _, each in pairs])
 
-    def _modules_of(self, owner, path, seen):
-        """A module and those below it, once each, with their paths."""
-        python = owner.concrete.python
+    def _modules_of(self, owner, python, path="", seen=None):
+        """A module and those below it, once each: their paths, what they are in the program, and themselves, as many may
+        share one description.
+        """
+        seen = set() if seen is None else seen
         if id(python) in seen:
             return
         seen.add(id(python))
-        yield path, owner
-        for name in python._modules:
+        yield path, owner, python
+        for name, inner in python._modules.items():
             child = self.self_attribute(owner, name)
             below = f"{path}.{name}" if path else name
             if isinstance(child, Self):
-                yield from self._modules_of(child, below, seen)
+                yield from self._modules_of(child, inner, below, seen)
             elif self.is_value(child):
                 raise self.error(f"what {below} consists of is not known: it is compiled already")
 
     def _tensors_of(self, owner, registry):
         seen = set()
-        for path, each in self._modules_of(owner, "", set()):
-            for name, tensor in getattr(each.concrete.python, registry).items():
+        for path, each, python in self._modules_of(owner, owner.concrete.python):
+            for name, tensor in getattr(python, registry).items():
                 if tensor is not None and id(tensor) not in seen:
                     seen.add(id(tensor))
                     yield (f"{path}.{name}" if path else name), self.self_attribute(each, name)

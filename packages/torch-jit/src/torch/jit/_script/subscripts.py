@@ -74,7 +74,9 @@ class Subscripts:
     def _element_at(self, owner, items, index):
         try:
             found = items[index]
-        except (IndexError, KeyError, TypeError, ValueError) as error:
+        except TypeError as error:
+            raise self.error(f"index must be an integer: {error}") from None
+        except (IndexError, KeyError, ValueError) as error:
             raise self.error(f"{type(error).__name__}: {error}") from None
         if not isinstance(owner, Static):
             return found
@@ -91,7 +93,7 @@ class Subscripts:
             return self.node("prim::TupleIndex", [value, self.constant(at)], [inner[at]]).output()
         if any(each != inner[0] for each in inner):
             raise self.error(
-                f"Cannot index into a tuple with a non-integer literal: the elements of {value.type()} are of several types"
+                f"Cannot index into a tuple with a non-integer literal because we cannot resolve the output type: the elements of {value.type()} are of several types"
             )
         items = [
             self.node("prim::TupleIndex", [value, self.constant(i)], [inner[i]]).output() for i in range(len(inner))
@@ -269,7 +271,14 @@ class Subscripts:
         starred = next((i for i, each in enumerate(target.elts) if isinstance(each, ast.Starred)), None)
         items = self.unrolled(item)
         if items is None:
+            if isinstance(item, Static) and callable(item.value):
+                raise self.error(f"{self.describe(item)} cannot be used as a tuple")
             value = self.value(item)
+            if value.type().kind() == "AnyType":
+                raise self.error(
+                    "Provided tuple is not fully defined/refined including its element types",
+                    "ask for Tuple[int, int] or the like in torch.jit.isinstance",
+                )
             if value.type().kind() == "TensorType":
                 value = self.op("unbind", value)
             if value.type().kind() == "ListType" and starred is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import re
 import typing
+import warnings
 
 import torch
 
@@ -37,8 +38,18 @@ _PLAIN = {
     torch.Generator: GENERATOR,
 }
 
+_OF_DTYPES = {
+    f"{each}Tensor" for each in ("Float", "Double", "Half", "BFloat16", "Int", "Long", "Short", "Char", "Byte", "Bool")
+}
+
 #: names that an annotation may use without an import
-_NAMED = {"Tensor": torch.Tensor, "number": NUMBER, "Future": torch.jit.Future, "NoneType": type(None)}
+_NAMED = {
+    "Tensor": torch.Tensor,
+    "number": NUMBER,
+    "Device": torch.device,
+    "Future": torch.jit.Future,
+    "NoneType": type(None),
+}
 
 _classes = {}  # Python class -> type, for named tuples, enums and script classes
 compile_class = None  # set by classes.py: a Python class to the type of its compiled form
@@ -88,6 +99,13 @@ def from_annotation(annotation, source=None):
     if annotation is torch.Size:
         return ir.ListType(INT)
     if annotation is torch.nn.Parameter:
+        return TENSOR
+    if getattr(annotation, "__module__", "") == "torch" and getattr(annotation, "__name__", "") in _OF_DTYPES:
+        warnings.warn(
+            "TorchScript will treat type annotations of Tensor dtype-specific subtypes as if they are normal Tensors. "
+            "dtype constraints are not enforced in compilation either.",
+            stacklevel=2,
+        )
         return TENSOR
     if isinstance(annotation, type):
         return _class(annotation, source)
@@ -171,6 +189,9 @@ def _evaluate(text, source):
 
     try:
         return eval(text, {"__builtins__": {}}, Names())  # the text of an annotation, of the same trust as its function
+    except NameError as error:
+        place = "" if str(error) == text else f" in {text!r}"
+        raise ScriptError(f"Unknown type name '{error}'{place}") from None
     except Exception as error:
         raise ScriptError(f"Unknown type name {text!r} ({error})") from None
 
@@ -281,6 +302,40 @@ def instance(value):
     except (AttributeError, TypeError, RuntimeError):  # RuntimeError: of objects that hold each other, too
         return None
     return found
+
+
+_PYTHON = {"IntType": int, "FloatType": float, "BoolType": bool, "StringType": str}
+
+
+def taken(value, type):
+    """A result of Python as a value of a type, or TypeError: numbers are converted, containers looked into; None is taken for
+    a tensor, as in PyTorch.
+    """
+    kind = type.kind()
+    if kind in _PYTHON:
+        if isinstance(value, (bool, int, float, torch.Tensor)) and kind != "StringType":
+            return _PYTHON[kind](value)
+        fits = isinstance(value, (str, torch.dtype, torch.layout, torch.memory_format))
+    elif kind == "TensorType":
+        fits = value is None or isinstance(value, torch.Tensor)
+    elif kind == "TupleType":
+        inner = type.containedTypes()
+        if isinstance(value, tuple) and len(value) == len(inner):
+            made = [taken(each, want) for each, want in zip(value, inner)]
+            return type_of(value)(*made) if is_named_tuple(type_of(value)) else tuple(made)
+        fits = False
+    elif kind == "ListType" and isinstance(value, (list, tuple)):
+        return [taken(each, type.getElementType()) for each in value]
+    elif kind == "NoneType":
+        return None
+    else:
+        fits = True
+    if not fits:
+        raise TypeError
+    return value
+
+
+type_of = type
 
 
 def _common(values):

@@ -172,8 +172,9 @@ def _finish(self):
     compiled = compile_module(self) if "forward" not in names else _wrapped(self)
     for registry in ("_parameters", "_buffers", "_modules"):
         self.__dict__[registry] = compiled.__dict__[registry]
-    for name, value in list(self.__dict__.items()):
-        if isinstance(value, torch.jit.Attribute):
+    declared = self.__dict__.pop("_declared", {})
+    for name in list(self.__dict__):
+        if name in declared:
             del self.__dict__[name]
     for name in names:
         self.__dict__[name] = getattr(compiled, name)
@@ -209,6 +210,9 @@ def _define(self, src):
 
 def _setattr(self, name, value):
     compiled = self.__dict__.get("_compiled")
+    if isinstance(value, torch.jit.Attribute) and compiled is None and "_parameters" in self.__dict__:
+        self.__dict__.setdefault("_declared", {})[name] = value.type
+        value = value.value
     if compiled is not None and compiled._c._type().attribute_type(name):
         setattr(compiled, name, value)
         if name in self.__dict__:
@@ -230,12 +234,18 @@ def program_of(module):
     return compile_module(module) if compiled is None else compiled
 
 
+def _copy(self):
+    """A compiled module that shares what this one holds."""
+    return program_of(self).__copy__()
+
+
 def _of_compiled(name):
     return property(lambda self: getattr(program_of(self), name))
 
 
 ScriptModule.__init_subclass__ = classmethod(_init_subclass)
 ScriptModule.define = _define
+ScriptModule.__copy__ = _copy
 ScriptModule.__setattr__ = _setattr
 ScriptModule.__getattr__ = _getattr
 for _name in ("graph", "code", "inlined_graph", "code_with_constants"):
