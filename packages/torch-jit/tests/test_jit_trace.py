@@ -456,3 +456,23 @@ def test_resized_images_follow_the_size_of_the_next_one(mode, corners):
         x = torch.randn(2, 3, 5, 7, requires_grad=True)
         torch.testing.assert_close(traced(x), f(x))
         torch.testing.assert_close(*(torch.autograd.grad(g(x).sin().sum(), x)[0] for g in (traced, f)))
+
+
+def test_a_trace_takes_arguments_by_name_whatever_lies_between_them():
+    class Net(torch.nn.Module):
+        def forward(self, mask=None, hidden=None, x=None):
+            return x * 2 - mask
+
+    given = {"x": torch.ones(2), "mask": torch.ones(2)}
+    net = torch.jit.trace(Net(), example_kwarg_inputs=given)
+    assert net(x=torch.tensor([3.0, 4.0]), mask=torch.ones(2)).tolist() == [5, 7]
+    of_forward = torch.jit.trace_module(Net(), {"forward": given}, example_inputs_is_kwarg=True)
+    assert torch.equal(of_forward(**given), net(**given))
+
+    def less(x, *, by):
+        return x - by
+
+    traced = torch.jit.trace(less, example_kwarg_inputs={"by": torch.ones(1), "x": torch.ones(1)})
+    assert traced(by=torch.ones(1), x=torch.tensor([5.0])).item() == 4
+    with pytest.raises(TypeError, match="missing a required argument: 'by'"):
+        torch.jit.trace(less, example_kwarg_inputs={"x": torch.ones(1)})

@@ -325,16 +325,30 @@ def _as_tuple(inputs, what):
     )
 
 
-def _bound(fn, kwargs, what):
-    """Keyword arguments as the positional ones that they are."""
+class _ByName:
+    """A function that takes the arguments of these names by place."""
+
+    def __init__(self, fn, names):
+        import inspect
+
+        self.fn, self.names = fn, names
+        self.__name__, self.__qualname__, self.__module__ = (
+            getattr(fn, each, type(fn).__name__) for each in ("__name__", "__qualname__", "__module__")
+        )
+        kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+        self.__signature__ = inspect.Signature([inspect.Parameter(each, kind) for each in names])
+
+    def __call__(self, *given):
+        return self.fn(**dict(zip(self.names, given)))
+
+
+def _bound(fn, target, kwargs):
+    """A function of what is given by name, and the values in the order of its parameters."""
     import inspect
 
-    bound = inspect.signature(fn).bind(**kwargs)
-    if bound.kwargs:
-        raise TypeError(
-            f"torch.jit.{what}: {', '.join(bound.kwargs)} can be given by name only, which a trace cannot be"
-        )
-    return bound.args
+    names = list(inspect.signature(target).bind(**kwargs).arguments)
+    names = [each for each in names if each in kwargs] + [each for each in kwargs if each not in names]
+    return _ByName(fn, names), tuple(kwargs[each] for each in names)
 
 
 # --- the functions ---
@@ -372,8 +386,14 @@ def trace(
     if example_kwarg_inputs is not None:
         if example_inputs is not None:
             raise RuntimeError("torch.jit.trace: give example_inputs or example_kwarg_inputs, not both")
-        target = func.forward if isinstance(func, nn.Module) else func
-        example_inputs = _bound(target, example_kwarg_inputs, "trace")
+        if isinstance(func, nn.Module):
+            inputs = {"forward": example_kwarg_inputs}
+            more = [{"forward": each} for each in check_inputs] if check_inputs else None
+            return trace_module(
+                func, inputs, None, check_trace, more, check_tolerance, strict, example_inputs_is_kwarg=True
+            )
+        func, example_inputs = _bound(func, func, example_kwarg_inputs)
+        check_inputs = [_bound(func.fn, func.fn, each)[1] for each in check_inputs or ()]
     if example_inputs is None:
         raise RuntimeError("torch.jit.trace: example_inputs are missing")
     if isinstance(func, nn.Module):
@@ -446,7 +466,11 @@ def trace_module(
     for name, values in inputs.items():
         method = mod if name == "forward" else getattr(mod, name)
         target = mod.forward if name == "forward" else method
-        args = _bound(target, values, "trace_module") if example_inputs_is_kwarg else _as_tuple(values, "trace_module")
+        if example_inputs_is_kwarg:
+            method, args = _bound(method, target, values)
+            target = method
+        else:
+            args = _as_tuple(values, "trace_module")
         graph, _ = record(method, args, tree, strict, _argument_names(target, len(args)))
         of = tree.object._type()
         of.add_method(ir.Function(f"{of.qualified_name()}.{name}", graph))
@@ -458,7 +482,10 @@ def trace_module(
             graph = tree.object._type().find_method(name).graph
             _warn_of_chance(graph)
             again = graph, lambda each, method=method: record(method, each, Tree(mod), strict)[0]
-            for each in [args, *(_as_tuple(more[name], "trace_module") for more in check_inputs or () if name in more)]:
+            by_name = isinstance(method, _ByName)
+            others = [more[name] for more in check_inputs or () if name in more]
+            others = [_bound(method.fn, method.fn, i)[1] if by_name else _as_tuple(i, "trace_module") for i in others]
+            for each in [args, *others]:
                 _check(method, traced, each, check_tolerance, again)
     return made
 
