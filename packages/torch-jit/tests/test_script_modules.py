@@ -2,6 +2,7 @@
 
 import copy
 import io
+from typing import Final
 
 import pytest
 import script_modules
@@ -385,7 +386,7 @@ def test_modules_of_one_kind_are_all_listed():
 
         def forward(self):
             text, total = "", 0.0
-            for name, each in self.named_modules():
+            for name, _ in self.named_modules():
                 text += name + " "
             for name, each in self.named_parameters():
                 text += name + " "
@@ -446,3 +447,27 @@ def test_a_program_names_its_constants_by_attribute():
     assert loaded(torch.ones(1)).item() == 2
     with pytest.raises(AttributeError, match="the program has no constant 'c7': c0"):
         _ = constants.c7
+
+
+def test_constants_of_modules_are_there_after_loading():
+    class Classifier(torch.nn.Module):
+        labels: Final[tuple[str, int]]
+
+        def __init__(self):
+            super().__init__()
+            self.layer = torch.nn.Conv2d(2, 3, 1, padding_mode="reflect")
+            self.labels = ("cat", 3)
+
+        def forward(self, x):
+            return self.layer(x) * self.labels[1]
+
+    def again(net):
+        file = io.BytesIO()
+        net.save(file)
+        return torch.jit.load(io.BytesIO(file.getvalue()))
+
+    net = again(again(torch.jit.script(Classifier())))
+    assert (net.labels, net.layer.in_channels, net.layer.kernel_size) == (("cat", 3), 2, (1, 1))
+    assert copy.deepcopy(net).layer.padding_mode == "reflect"
+    with pytest.raises(AttributeError, match="has no attribute 'stride_of_nothing'"):
+        _ = net.layer.stride_of_nothing

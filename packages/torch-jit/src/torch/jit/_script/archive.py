@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import keyword
+import math
+
 from .. import _ir as ir
+from . import types
 from .compiler import compiler
 from .hooks import of_type
 from .literals import literal
@@ -19,6 +23,7 @@ class Writer:
         self.parts = {}  # qualified name -> text, in the order in which they were reached
         self.waiting = []
         self.seen = set()
+        self.finals = {}  # of the qualified name of a module's class, its constants by name
 
     def note(self, what):
         """A function or type that a text refers to."""
@@ -64,6 +69,14 @@ class Writer:
             return f"class {name}(Enum):\n" + "".join(f"  {n} = {literal(v)}\n" for n, v in members)
         return self._interface(type, name) if kind == "InterfaceType" else self._class(type, name)
 
+    def _final_lines(self, type):
+        """The lines of the constants of a module that can be written as they are."""
+        return [
+            f"  {name} : Final[{self._note(types.of_value(value))}] = {literal(value)}"
+            for name, value in self.finals.get(type.qualified_name(), {}).items()
+            if name.isidentifier() and not keyword.iskeyword(name) and _is_plain(value)
+        ]
+
     def _interface(self, type, name):
         text = f"class {name}(Interface):\n"
         for each in compiler.interfaces[type.qualified_name()].values():
@@ -91,6 +104,7 @@ class Writer:
         for field, of, *_ in attributes:
             note = self._note(of)
             lines.append(f"  {field} : {note}" if field.isidentifier() else f'  __annotations__["{field}"] = {note}')
+        lines += self._final_lines(type)
         text = "\n".join(lines) + "\n"
         methods = {each.name: each for each in type.methods()}
         methods.update((each.function.name, each.function) for each in (*hooks.before, *hooks.after))
@@ -99,6 +113,12 @@ class Writer:
         if not attributes and not type.methods() and not module:
             text += "  pass\n"
         return text
+
+
+def _is_plain(value):
+    if type(value) is tuple:
+        return bool(value) and all(map(_is_plain, value))
+    return type(value) in (int, bool, str) or (type(value) is float and math.isfinite(value))
 
 
 def texts_of(functions):

@@ -185,6 +185,8 @@ class RecursiveScriptModule(ScriptModule):
         python, concrete = own.get("_python"), own.get("_concrete")
         if concrete is not None and name in concrete.constants:
             return concrete.constants[name]
+        if name in own.get("_finals", ()):
+            return own["_finals"][name]
         if python is not None and not name.startswith("__") and hasattr(python, name):
             found = getattr(type(python), name, None)
             if isinstance(found, property):
@@ -193,6 +195,11 @@ class RecursiveScriptModule(ScriptModule):
                 return found.__get__(self)
             return getattr(python, name)
         raise AttributeError(f"{own['original_name']!r} (compiled) has no attribute {name!r}")
+
+    def constants_of(self):
+        """The constants of its program by name."""
+        own = self.__dict__
+        return own["_concrete"].constants if own.get("_concrete") is not None else own.get("_finals", {})
 
     def _method_named(self, name):
         function = self._c._type().find_method(name)
@@ -370,6 +377,7 @@ class RecursiveScriptModule(ScriptModule):
         if state_method(self._c._type()) is not None:
             made.call("__setstate__", one(self._c.call("__getstate__"), memo))
         module = memo[id(self)] = type(self)(made, children, self._python, self.original_name)
+        module.__dict__["_finals"] = self.__dict__.get("_finals", {})
         return module
 
     def __reduce_ex__(self, protocol):
@@ -397,6 +405,9 @@ def written(cls):
 
 
 _wrappers = weakref.WeakValueDictionary()  # the object of a program -> the module that Python sees
+
+
+known_wrapper = _wrappers.get
 
 
 def wrapper_of(object):

@@ -7,6 +7,7 @@ read from the tree of their annotation; nothing of the text is evaluated or exec
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import math
 import re
@@ -80,6 +81,7 @@ class Code:
 
     def __init__(self, files, constants=()):
         self.files, self.trees, self.found, self.methods, self.enums = files, {}, {}, {}, {}
+        self.finals = {}  # of a class, its constants by name
         self.listed = {}  # of a class, what its text assigns to names, such as __parameters__
         self.compiler = TextCompiler(self)
         self.names = {
@@ -147,6 +149,8 @@ class Code:
         for each in node.body:
             if isinstance(each, ast.AnnAssign):
                 if ast.unparse(each.annotation).startswith("Final["):
+                    if each.value is not None and isinstance(each.target, ast.Name):
+                        self._final(name, each.target.id, each.value)
                     continue
                 field, note = each.target.id, each.annotation
             elif isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Subscript):
@@ -157,6 +161,11 @@ class Code:
         self.methods[name] = {
             each.name: {"tree": each, "source": source} for each in node.body if isinstance(each, ast.FunctionDef)
         }
+
+    def _final(self, cls, field, value):
+        """A constant of a module; what is no constant here is not asked for, as the program has it in its methods."""
+        with contextlib.suppress(ScriptError):
+            self.finals.setdefault(cls, {})[field] = _constant(value)
 
     def _interface(self, name, node, source):
         made, methods = ir.InterfaceType(name), {}

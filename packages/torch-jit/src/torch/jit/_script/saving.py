@@ -16,7 +16,7 @@ from .archive import Writer
 from .errors import ScriptError
 from .function import ScriptFunction
 from .interfaces import conform
-from .module import RecursiveScriptModule, ScriptModule, child_of, state_method
+from .module import RecursiveScriptModule, ScriptModule, child_of, known_wrapper, state_method
 from .printer import Printer
 from .reader import Code
 from .unit import program_of
@@ -78,6 +78,8 @@ class _Saver:
         if found is None:
             cls = object._type()
             self.writer.note(cls)
+            if (module := known_wrapper(object)) is not None:
+                self.writer.finals.setdefault(cls.qualified_name(), module.constants_of())
             found = self.known[object] = self.instance(cls.qualified_name())
             getter = state_method(cls)
             if getter is not None:
@@ -198,6 +200,7 @@ class _Loader:
             self.code.compile_all(cls)
             hooks.loaded(self.code, cls)
             found = known[object] = RecursiveScriptModule(object, children)
+            found.__dict__["_finals"] = self.code.finals.get(cls.qualified_name(), {})
         return found
 
 
