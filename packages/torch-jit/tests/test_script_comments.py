@@ -88,3 +88,39 @@ def test_setstate_without_getstate_is_refused():
 
     with pytest.raises(RuntimeError, match="__setstate__ has no __getstate__ beside it"):
         torch.jit.script(Half())
+
+
+def test_a_comment_names_a_class_that_only_the_caller_sees():
+    @torch.jit.script
+    class Pair:
+        def __init__(self, a: int, b: int):
+            self.a, self.b = a, b
+
+    @torch.jit.script
+    class Other:
+        def __init__(self, a: int):
+            self.a = a
+
+        def is_in(self, pair):
+            # type: (Pair) -> bool
+            return self.a == pair.a or self.a == pair.b
+
+    @torch.jit.script
+    def found(a: int) -> bool:
+        return Other(a).is_in(Pair(1, 2))
+
+    assert [found(a) for a in (1, 2, 3)] == [True, True, False]
+
+
+def test_a_list_that_one_number_may_stand_for_is_a_list():
+    @torch.jit.script
+    def sized(x, size):
+        # type: (Tensor, BroadcastingList2[int]) -> List[int]
+        return size
+
+    assert sized(torch.ones(1), [3, 4]) == [3, 4]
+
+
+def test_dropping_by_the_spelling_of_2019_warns():
+    with pytest.warns(FutureWarning, match="TorchScript will now drop the function"):
+        torch.jit.ignore(drop_on_export=True)(lambda x: x)

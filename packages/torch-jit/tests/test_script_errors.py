@@ -1,5 +1,8 @@
 """What the compiler refuses, it refuses with the place, the reason and the way out."""
 
+import io
+import math
+
 import pytest
 import torch
 from torch import Tensor, nn
@@ -286,7 +289,7 @@ def test_errors_have_the_words_that_programs_match():
         (lambda x: io.abcd, "Python module 'io' object has no attribute abcd"),
         (lambda x: io.BytesIO, "python value of type 'type' cannot be used as a value"),
         (lambda x: math.hypot(x, 2.0), "Python builtin <built-in function hypot> is currently not supported"),
-        (lambda x: (x, 1)[0.5], "index must be an integer"),
+        (lambda x: (x, 1)[0.5], "index must be an integer"),  # noqa: RUF016
         (
             lambda x: ignored((x, x), x),
             r"Expected a value of type 'Tensor' for argument 'x' but instead found type 'Tuple\[",

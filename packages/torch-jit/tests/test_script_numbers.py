@@ -230,3 +230,21 @@ def test_a_tensor_is_cast_by_type():
 
     first, second = torch.jit.script(cast)(torch.ones(2), torch.ones(1, dtype=torch.int64))
     assert first.dtype == torch.int64 and second.dtype == torch.float64
+
+
+def test_the_smaller_of_numbers_that_are_ints_or_floats_when_they_run():
+    @torch.jit.script
+    def extremes(x):
+        return min(x.item(), 2), max(2.5, x.item())
+
+    assert extremes(torch.tensor(7)) == (2, 7)
+    assert extremes(torch.tensor(0.5)) == (0.5, 2.5)
+
+
+def test_a_script_asks_whether_a_tensor_is_sparse_by_rows():
+    @torch.jit.script
+    def by_rows(x) -> bool:
+        return x.is_sparse_csr
+
+    assert by_rows(torch.eye(2).to_sparse_csr())
+    assert not by_rows(torch.eye(2))

@@ -6,6 +6,7 @@ import dataclasses
 import enum
 import functools
 import inspect
+import sys
 
 import torch
 from torch import nn
@@ -19,6 +20,7 @@ from .library import unwrapped
 from .marks import _drop, _overload, _overload_method, export, ignore, interface, script_method, unused
 from .module import RecursiveScriptModule, ScriptModule, compile_module
 from .saving import load, save
+from .source import seen_from
 from .unit import CompilationUnit
 
 __all__ = [
@@ -50,10 +52,9 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
         return _container(obj)
     if isinstance(obj, (_native.ScriptList, _native.ScriptDict)):
         return obj
-    if inspect.isclass(obj):
-        return _class(obj)
-    if inspect.isfunction(obj):
-        return script_function(unwrapped(obj))
+    if inspect.isclass(obj) or inspect.isfunction(obj):
+        with seen_from(sys._getframe(_frames_up + 1)):
+            return _class(obj) if inspect.isclass(obj) else script_function(unwrapped(obj))
     if inspect.ismethod(obj):
         raise TypeError(
             f"torch.jit.script: {obj.__qualname__} is a method; give its module, with the method marked @export"

@@ -87,7 +87,7 @@ class Attributes:
         if kind == "TensorType":
             if name in _OF_TENSOR:
                 return self.op(_OF_TENSOR[name], owner)
-            if name in ("grad", "is_leaf"):
+            if name in ("grad", "is_leaf", "is_sparse_csr"):
                 return self.python_operator(name, operators.operator(name), [owner], {})
             if name == "nbytes":
                 return self.op("mul", self.op("numel", owner), self.op("prim::itemsize", owner))

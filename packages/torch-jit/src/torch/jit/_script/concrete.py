@@ -178,7 +178,8 @@ def _attribute(concrete, name, value, library, listed):
     wanted = _annotation(type(concrete.python), name)
     declared = concrete.python.__dict__.get("_declared", {})
     if isinstance(value, torch.jit.Attribute) or name in declared:
-        _slot(concrete, name, types.from_annotation(declared[name] if name in declared else value.type), "attribute")
+        declared = declared[name] if name in declared else value.type  # noqa: SIM401 (a value has no type where it is declared)
+        _slot(concrete, name, types.from_annotation(declared), "attribute")
         return
     if type(value) in types._classes and (compiled := types.instance(value)) is not None:
         _slot(concrete, name, compiled, "attribute")

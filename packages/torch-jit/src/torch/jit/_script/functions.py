@@ -325,6 +325,12 @@ def str_(emitter, item=Static("")):
     return emitter.method(value, "__str__", [], {}) if value.type().kind() == "ClassType" else emitter.op("str", value)
 
 
+def _of_numbers(emitter, word, a, b):
+    """The smaller or greater of two, of which one is an int or a float only at run time."""
+    made, frames = emitter.open_if(emitter.op("lt" if word == "min" else "gt", b, a))
+    return emitter.joined_value(made, dict(zip(map(id, frames), (b, a))), frames, types.NUMBER)
+
+
 def _extreme(word, python):
     def handler(emitter, *items):
         if _known(items):
@@ -336,7 +342,11 @@ def _extreme(word, python):
             items = known
         found = emitter.value(items[0])
         for each in items[1:]:
-            found = emitter.op(f"prim::{word}", found, emitter.value(each))
+            other = emitter.value(each)
+            if types.NUMBER in (found.type(), other.type()):
+                found = _of_numbers(emitter, word, found, other)
+            else:
+                found = emitter.op(f"prim::{word}", found, other)
         return found
 
     return handler

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 __all__ = ["export", "ignore", "interface", "script_method", "unused"]
 
 
@@ -44,6 +46,13 @@ def ignore(drop=False, **kwargs):
         return _mark(drop, "ignore")
     if not isinstance(drop, bool):
         raise RuntimeError(f"torch.jit.ignore: drop must be a bool or the function itself, got {drop!r}")
+    if "drop_on_export" in kwargs:
+        warnings.warn(
+            "ignore(drop_on_export=...) is the spelling of 2019. TorchScript will now drop the function call on compilation "
+            "where it is True: use torch.jit.unused",
+            FutureWarning,
+            stacklevel=2,
+        )
     word = "unused" if kwargs.pop("drop_on_export", drop) else "ignore"
     return lambda fn: _mark(fn, word)
 

@@ -146,6 +146,11 @@ def is_leaf(self) -> bool:
 
 
 @_defines
+def is_sparse_csr(self) -> bool:
+    return self.is_sparse_csr
+
+
+@_defines
 def grad(self) -> Tensor | None:
     return self.grad
 

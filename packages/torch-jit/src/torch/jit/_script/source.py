@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import functools
 import inspect
 
 from .errors import FrontendError, ScriptError, Where
 
-__all__ = ["Source", "parse", "source_of"]
+__all__ = ["Source", "parse", "seen_from", "source_of"]
 
 _MISSING = object()
+_around = []  # the local names of those who asked for programs that are being compiled
+
+
+@contextlib.contextmanager
+def seen_from(frame):
+    """Annotations of what is compiled meanwhile may use the local names of a frame."""
+    _around.append(frame.f_locals)
+    try:
+        yield
+    finally:
+        _around.pop()
 
 
 class Source:
@@ -19,6 +31,7 @@ class Source:
 
     def __init__(self, tree, file, lines, first, names):
         self.tree, self.file, self.lines, self.first, self.names = tree, file, lines, first, names
+        self.around = _around[-1] if _around else {}
         self.function = getattr(tree, "name", "<lambda>")
 
     def where(self, node):
@@ -39,6 +52,11 @@ class Source:
         if value is _MISSING:
             raise KeyError(name)
         return value
+
+    def lookup_type(self, name):
+        """What a name in an annotation is, or None: a comment may name what only the caller of the compiler sees."""
+        found = self.lookup(name, None)
+        return self.around.get(name) if found is None else found
 
     def visible(self):
         """All names that :meth:`lookup` knows."""

@@ -176,13 +176,17 @@ def _evaluate(text, source):
 
     class Names(dict):
         def __missing__(self, name):
-            found = None if source is None else source.lookup(name, None)
+            found = None
+            if source is not None:
+                found = source.lookup_type(name) if hasattr(source, "lookup_type") else source.lookup(name, None)
             if name == "Generator" and found in (None, typing.Generator):
                 return torch.Generator
             if found is not None:
                 return found
             if name in _NAMED:
                 return _NAMED[name]
+            if re.fullmatch(r"BroadcastingList[1-6]", name):
+                return typing.List  # noqa: UP006
             if hasattr(typing, name):
                 return getattr(typing, name)
             raise NameError(name)
