@@ -114,8 +114,6 @@ def test_an_error_says_what_stands_in_the_way_where_and_the_way_out():
         branches: r"__bool__ of a tensor is asked for \(.*:\d+ in branches\); torch.where chooses by values, torch.cond and",
         repeats: r"__bool__ of a tensor is asked for \(.* in repeats\); .*torch.while_loop keep both ways in the program; without fullgraph",
         (lambda x: x * x.sum().item()): r"item of a tensor is asked for .*; keep the number in its tensor",
-        (lambda x: x.nonzero()): r"nonzero.*; torch.where\(mask, x, 0\) and sums of masks keep the size",
-        (lambda x: x[x > 2]): r"an index by its value .*; torch.where\(mask, x, 0\)",
         (lambda x: print(x.shape) or x): r"print\(\) is called .*; print outside of the compiled function",
         (lambda x: x.unique()): r"unique of a tensor .*; torch.where\(mask, x, 0\)",
     }

@@ -1,5 +1,5 @@
 """Settings of ``torch.compile``. ``recompile_limit``, ``fail_on_recompile_limit_hit``, ``error_on_recompile``,
-``suppress_errors``, ``automatic_dynamic_shapes``, ``specialize_int``, ``specialize_float``, ``disable`` and ``choose_faster`` have an effect, the others are kept as programs set them."""
+``suppress_errors``, ``automatic_dynamic_shapes``, ``specialize_int``, ``specialize_float``, ``disable``, ``capture_dynamic_output_shape_ops`` and ``choose_faster`` have an effect, the others are kept as programs set them."""
 
 #: how many programs of one function are kept; then it runs as it was written
 recompile_limit = cache_size_limit = 8

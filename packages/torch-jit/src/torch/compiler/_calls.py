@@ -29,6 +29,7 @@ from ._tables import (
     BY_IDENTITY,
     CONTAINERS,
     DICTS,
+    FINDING,
     HEAP,
     ITERATING,
     MUTATING,
@@ -319,7 +320,7 @@ def file_of_modules():
 
 def _operator(observer, function, args, kwargs):
     name = function.__name__
-    if name in VALUES:
+    if name in VALUES and not (name in FINDING and observer.found is not None):
         observer.stop(f"{name} goes by the values of a tensor")
     if isinstance(kwargs.get("out"), torch.Tensor):
         return _into(observer, function, args, kwargs)

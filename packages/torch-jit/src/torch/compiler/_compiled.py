@@ -10,7 +10,7 @@ import torch
 from torch._dynamo import config, exc, utils
 from torch.jit import _ir as ir
 
-from . import _backends, _cuts, _dynamic, _stances, _tables
+from . import _backends, _cuts, _dynamic, _found, _stances, _tables
 from ._guards import same_value, state_of_thread
 from ._observer import Observer, Reason
 from ._outputs import Outputs
@@ -283,11 +283,12 @@ def _scan(observer, graph):
                     observer.stop("a tensor is used that was read in a way that is not followed")
         elif kind.startswith("aten::"):
             name = kind[6:]
-            if name in _tables.VALUES:
+            found = observer.found is not None and _found.finds(node, observer.dtypes)
+            if name in _tables.VALUES and not found:
                 observer.stop(f"{name} goes by the values of a tensor")
             if name in ("repeat_interleave", "tensor_split") and node.inputsAt(1).type().kind() == "TensorType":
                 observer.stop(f"{name} goes by the values of a tensor")
-            if name == "index" and not all(_counts(v, observer.dtypes) for v in _parts(node.inputsAt(1))):
+            if name == "index" and not found and _found.finds(node, observer.dtypes):
                 observer.stop("a mask picks a number of elements")
             if node.hasEffects() or node.isNondeterministic():
                 pure = pure and kind == "aten::set_grad_enabled"
@@ -300,6 +301,8 @@ def _scan(observer, graph):
             pure = pure and all(inside)
         elif not kind.startswith("prim::"):  # of torch.library: its functions are Python's
             pure = False
+        elif kind == "prim::ListUnpack" and observer.found is not None and observer.found.follows(node.inputsAt(0)):
+            observer.stop("a tensor is taken apart whose size values decide")
         elif kind not in ("prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct"):
             observer.stop(f"{kind} is called")
     return pure
@@ -310,21 +313,6 @@ def _makes(node):
     return node.kind().startswith("aten::") and not any(
         v.type().kind() in ("TensorType", "ListType") for v in node.inputs()
     )
-
-
-def _counts(value, dtypes):
-    """Whether a tensor among indices stands for as many elements as it has; a mask does not."""
-    kind = value.type()
-    if kind.kind() == "NoneType":
-        return True
-    if kind.kind() != "TensorType":
-        return False
-    return dtypes.get(value.unique(), kind.dtype()) not in (None, torch.bool, torch.uint8)
-
-
-def _parts(value):
-    node = value.node()
-    return node.inputs() if node.kind() == "prim::ListConstruct" else [value]
 
 
 def reset():

@@ -18,6 +18,7 @@ from torch.jit import _ir as ir
 from . import _numbers
 from ._backends import native
 from ._effects import NOTHING
+from ._found import Found
 from ._guards import WHOLE, layout_of
 from ._numbers import Number
 from ._observer import Observer
@@ -43,8 +44,9 @@ class Resized(Observer):
     ``ranges`` are those of marks: path of a tensor -> dim -> least and greatest, or None.
     """
 
-    def __init__(self, free, ranges, ties, numbers=None):
+    def __init__(self, free, ranges, ties, numbers=None, finds=False):
         super().__init__()
+        self.found = Found(self) if finds else None
         self.varied, self.variables = numbers or {}, {}  # place of a number that changes -> what it is in this run
         self.free, self.ranges, self.space, self.takes_sizes = free, ranges, Space(self, {}), True
         self.ties = ties  # (source, dim) -> the size that it is taken to be equal to, which stands before it
@@ -358,7 +360,9 @@ def _watched(compiled, args, kwargs, finish, observer, free, moved, written, ran
         others = {id(observer.known_at[source]) for source in free} if each else set()
         if not all(map(before.reached, others | written)):
             return None
-        watcher = Resized(free, ranges, ties, {source: both[1 - which] for source, both in moved.items()})
+        watcher = Resized(
+            free, ranges, ties, {source: both[1 - which] for source, both in moved.items()}, observer.found is not None
+        )
         result = watcher.run(compiled.function, given, names)
         steps = finish(watcher, result, compiled) if watcher.reason is None else None
         if watcher.reason is None:

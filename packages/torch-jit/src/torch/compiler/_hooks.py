@@ -84,7 +84,7 @@ class Hooks:
                 self.give_constant(made)
                 return made
             for t in tensors_in(key):
-                if t.dim() == 0 or (not masks and t.dtype in (torch.bool, torch.uint8)):
+                if t.dim() == 0 or (not masks and self.found is None and t.dtype in (torch.bool, torch.uint8)):
                     self.stop("a tensor is an index by its value")
         return key
 

@@ -18,16 +18,19 @@ import types
 import weakref
 
 import torch
+from torch._dynamo import config
 from torch.jit import _ir as ir
 from torch.jit import _trace
 
 from . import _calls, _instrument, _special, _transforms
 from ._effects import Effects
+from ._found import Found
 from ._guards import Guards, state_of_thread
 from ._hooks import Hooks
 from ._match import Matches
 from ._outside import Outside
 from ._own import Operators
+from ._sizes import shapes_watched
 from ._tables import is_quiet, of_torch, tensors_in
 
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -72,6 +75,8 @@ class Reason:
 #: by words of a reason: what a program can do in its place
 _WAYS_OUT = (
     (("__bool__ of", "is_nonzero of", "__contains__ of"), "torch.where chooses by values, torch.cond and torch.while_loop keep both ways in the program; "),
+    (("is read that values decide", "is taken apart whose size"),
+     "what depends on the number of rows can follow the compiled function, or count a mask (mask.sum()) as a tensor; "),
     (("item of", "tolist of", "__int__ of", "__float__ of", "__index__ of", "__complex__ of", "numpy of", "__array__ of", "is read"),
      "keep the number in its tensor (x * y.sum() in place of x * y.sum().item()), or read it outside of the compiled function; "),
     (("nonzero", "unique of", "masked_select of", "an index by its value", "goes by the values", "a mask picks"),
@@ -132,6 +137,8 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
     def __init__(self, whole=False, lifts=False):
         self.guards, self.reason = Guards(), None
         self.lifts = lifts  # whether numbers that change from call to call become inputs
+        # tensors with as many rows as values say, where they may stand in the program
+        self.found = Found(self) if whole or (lifts and config.capture_dynamic_output_shape_ops) else None
         self.whole = whole  # whether nothing else will do than a program of the whole function
         self.graph = ir.Graph()
         self.tracer = ir._native.Tracer(self.graph)
@@ -341,11 +348,15 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         self.tensors.add(id(tensor))
         self.kept.append(tensor)
 
+    def _sizes_watched(self):
+        """A block in which sizes that only values tell are not read."""
+        return shapes_watched(self.found) if self.found and not self.takes_sizes else contextlib.nullcontext()
+
     def run(self, function, args, kwargs):
         """Call the function, watched from its arguments to its result."""
         outer, _thread.observer = current(), self
         try:
-            with _special.reads_watched():
+            with _special.reads_watched(), self._sizes_watched():
                 args, kwargs = self.arguments(args, kwargs)
                 if type(function) is not types.FunctionType:
                     self.outside_value(function, ("const", function))

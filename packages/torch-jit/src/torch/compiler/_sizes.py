@@ -18,6 +18,7 @@ import torch
 from torch.jit import _ir as ir
 
 from ._extents import Extents
+from ._found import Found
 
 __all__ = ["Escaped", "Size", "Sizes", "Space", "shapes_watched"]
 
@@ -272,7 +273,16 @@ def _space(tensor):
         return None
     if space.observer.in_operator:  # of torch.library, which is recorded whole
         return None
-    return space if space.observer.tracer.has_value(tensor) else None
+    if not space.observer.tracer.has_value(tensor):
+        return None
+    if type(space) is Found:
+        space.inside = 1
+        try:
+            space.concerns(tensor)
+        finally:
+            space.inside = 0
+        return None
+    return space
 
 
 def _sizes(tensor, space):

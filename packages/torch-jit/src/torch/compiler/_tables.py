@@ -68,6 +68,8 @@ VALUES = frozenset((
     "_unique2", "unique_dim", "unique_consecutive", "bincount", "argwhere", "nonzero_static", "is_coalesced", "_nnz",
     "resize_", "resize_as_", "set_", "detach_", "result_type", "can_cast", "lstsq", "linalg_lstsq",
 ))  # fmt: skip
+#: of those, what gives as many rows as values say, and may stand in a program that asks nothing of their number
+FINDING = frozenset(("nonzero", "argwhere", "masked_select"))
 #: methods of containers that change them
 MUTATING = frozenset((
     "append", "extend", "insert", "pop", "popitem", "remove", "clear", "sort", "reverse", "update", "setdefault",
