@@ -118,3 +118,73 @@ def test_inference_is_optimized_from_scripts():
     net = Net().eval()
     x = torch.randn(2, 1, 5, 5)
     assert torch.allclose(torch.jit.optimize_for_inference(torch.jit.script(net))(x), net(x), atol=1e-6)
+
+
+class Counting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.counts = torch.zeros(2)
+        self.first = self.counts[:1]
+        self.sizes = [1, 2]
+        self.names = {"a": 1}
+        self.seen = [torch.zeros(2)]
+
+    def forward(self, x):
+        self.first += x.sum()
+        self.sizes.append(len(self.names))
+        self.seen[0].add_(1)
+        return self.counts.clone(), self.seen[0].sum(), len(self.sizes)
+
+
+def test_what_a_program_writes_to_is_no_constant_nor_what_shares_its_memory():
+    net = torch.jit.script(Counting().eval())
+    frozen = torch.jit.freeze(net)
+    assert not frozen._c.hasattr("names") and all(
+        frozen._c.hasattr(name) for name in ("counts", "first", "sizes", "seen")
+    )
+    for turn in (1.0, 2.0):
+        counts, seen, sizes = frozen(torch.ones(1))
+        assert counts.tolist() == [turn, 0] and seen == 2 * turn and sizes == 2 + turn
+
+
+class Parent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = Child(), Child()
+
+    def forward(self, x):
+        return self.left(x) + self.right(x)
+
+
+class Child(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gain, self.table = 2, {"shift": [1, 2]}
+
+    def forward(self, x):
+        return x * self.gain + self.table["shift"][0]
+
+    @torch.jit.export
+    def doubled(self, x):
+        return x * 2
+
+
+def test_attributes_and_methods_of_children_are_preserved_by_their_paths():
+    frozen = torch.jit.freeze(torch.jit.script(Parent().eval()), ["left.gain", "right.doubled"])
+    assert frozen(torch.ones(1)).item() == 6 and frozen.right.doubled(torch.ones(1)).item() == 2
+    frozen.left.gain = 10
+    assert frozen(torch.ones(1)).item() == 14
+    assert (
+        frozen._c.left.hasattr("gain") and not frozen._c.left.hasattr("table") and not frozen._c.right.hasattr("gain")
+    )
+    with pytest.raises(RuntimeError, match=r"no attribute 'left.nothing'"):
+        torch.jit.freeze(torch.jit.script(Parent().eval()), ["left.nothing"])
+
+
+def test_a_module_that_gives_itself_away_cannot_be_frozen():
+    class Same(nn.Module):
+        def forward(self):
+            return self
+
+    with pytest.raises(RuntimeError, match="module that return itself"):
+        torch.jit.freeze(torch.jit.script(Same().eval()))

@@ -248,6 +248,7 @@ OF_PROGRAMS = {
     "FileCheck": "torch.jit._filecheck",
     "JITException": "torch.jit:Error",
     "ScriptObject": "torch.jit._ir:Object",
+    "_freeze_module": "torch.jit._freeze:freeze_object",
 }  # fmt: skip
 
 # Functions that programs of PyTorch ask for, by the part that will have them.

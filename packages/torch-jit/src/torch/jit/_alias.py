@@ -24,6 +24,10 @@ WITHOUT_MEMORY = {
 }
 
 
+#: results of schemas that are elements of what is given
+_ELEMENT = re.compile(r"\bt\b")
+
+
 class AliasDb:
     """Where the values of a graph lie.
 
@@ -120,10 +124,15 @@ class AliasDb:
                 if value.type().kind() != "TensorType":  # which takes the others in
                     for place in self._places([value]):
                         self._holds.setdefault(place, set()).update(self._reached(v for v in inputs if v is not value))
+        # an element of a container is what is in it
+        takes = [
+            value for value in inputs if value.type().kind() in ("ListType", "DictType", "TupleType", "OptionalType")
+        ]
+        element = self._reached(takes) if _ELEMENT.search(found[2]) else set()
         viewed = self._reached(value for value, mark in zip(inputs, arguments, strict=False) if mark)
         for value, mark in zip(outputs, results, strict=False):
             own = set() if mark and value.type().kind() == "TensorType" else {value.debugName()}
-            self._put(value, own | (viewed if mark or value.type().kind() != "TensorType" else set()))
+            self._put(value, own | element | (viewed if mark or value.type().kind() != "TensorType" else set()))
 
 
 def _marks(text):
@@ -135,5 +144,5 @@ def _marks(text):
     if text.startswith("(") and text.endswith(")"):
         text = text[1:-1]
     parts = [part.strip() for part in re.split(r",(?![^(\[]*[)\]])", text)]
-    found = [re.search(r"Tensor\(([^)]*)\)", part) for part in parts if part != "*"]
-    return [mark and mark[1] for mark in found]
+    found = [re.search(r"Tensor\(([^)]*)\)|\(([a-z]!?)\)", part) for part in parts if part != "*"]
+    return [mark and (mark[1] or mark[2]) for mark in found]

@@ -18,6 +18,7 @@ tensor([2., 2.])
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import NamedTuple
 
@@ -48,6 +49,25 @@ from ._native import (  # noqa: E402
     signatures,
     unify,
 )
+
+
+def _attribute_of(self, name):
+    """``object.name``: an attribute of the object, or a method of it."""
+    kind = self._type()
+    if kind.attribute_type(name) is not None:
+        found = self.getattr(name)
+        return getattr(found, "_c", found)
+    if kind.find_method(name) is not None:
+        return functools.partial(self.call, name)
+    raise AttributeError(f"{kind} has no attribute {name!r}")
+
+
+def _called(self, *args, **kwargs):
+    """``object(...)``: of a module, its forward."""
+    return self.call("forward" if self._type().find_method("__call__") is None else "__call__", *args, **kwargs)
+
+
+Object.__getattr__, Object.__call__ = _attribute_of, _called
 
 __all__ = [
     "AnyType",
