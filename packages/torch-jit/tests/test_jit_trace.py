@@ -120,7 +120,7 @@ def test_inputs_and_outputs_may_be_nested():
     with pytest.raises(RuntimeError, match="strict=False"):
         torch.jit.trace(lambda x: {"y": x}, torch.ones(1))
     assert torch.jit.trace(lambda x: {"y": x + 1}, torch.ones(1), strict=False)(torch.ones(1))["y"].item() == 2
-    with pytest.raises(RuntimeError, match="type str cannot be traced"):
+    with pytest.raises(RuntimeError, match="'Tuple\\[str\\]' cannot be traced: the input 'a' is no tensor"):
         torch.jit.trace(lambda x: x, ("a",))
     with pytest.raises(RuntimeError, match="gave a value of type int"):
         torch.jit.trace(lambda x: 3, torch.ones(1))

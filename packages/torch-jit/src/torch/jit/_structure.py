@@ -39,9 +39,14 @@ def type_of(value):
             raise RuntimeError("trace: the keys of a dictionary must all be str, or all int")
         key = ir.StringType.get() if isinstance(next(iter(value)), str) else ir.IntType.get()
         return ir.DictType(key, _common(list(value.values())))
+    if isinstance(value, (list, dict)):
+        raise RuntimeError(
+            f"trace: {'List' if isinstance(value, list) else 'Dict'} trace inputs must have elements: of an empty one it is not "
+            "known what it holds; bind it with a lambda or functools.partial"
+        )
     raise RuntimeError(
         f"trace: an input of type {type(value).__name__} cannot be traced: Only tensors, and tuples, lists and "
-        "dictionaries of them, which must not be empty; bind other arguments with a lambda or functools.partial"
+        "dictionaries of them; bind other arguments with a lambda or functools.partial"
     )
 
 
@@ -49,7 +54,7 @@ def _common(values):
     kinds = [type_of(each).unshaped() for each in values]
     if any(kind != kinds[0] for kind in kinds):
         raise RuntimeError(
-            f"trace: a list or dictionary must have values of one type, got {', '.join(map(str, kinds))}"
+            f"trace: inputs that are lists or dictionaries must have consistent element types, got {', '.join(map(str, kinds))}"
         )
     return kinds[0]
 
@@ -101,8 +106,8 @@ def output_value(tracer, value, strict):
         if isinstance(value, list):
             if strict:
                 warnings.warn(
-                    "trace: Encountering a list at the output of the function, whose length is fixed: give a tuple, or pass "
-                    "strict=False when the length is the same for all inputs",
+                    "trace: Encountering a list at the output of the function, whose length is fixed, might cause the trace to be "
+                    "incorrect: give a tuple, or pass strict=False when the length is the same for all inputs",
                     TracerWarning,
                     stacklevel=2,
                 )
@@ -131,16 +136,18 @@ def output_value(tracer, value, strict):
             )
         flat = []
         for key, each in value.items():
-            if not isinstance(key, str):
+            if not isinstance(key, (str, int, torch.Tensor)) or type(key) is not type(next(iter(value))):
                 raise RuntimeError(
-                    f"trace: the keys of a dictionary that is given back must be str, not {type(key).__name__}"
+                    "trace: the keys of a dictionary that is given back must all be str, all int or all tensors, not "
+                    f"{type(key).__name__}"
                 )
-            flat += [graph.insertConstant(key), output_value(tracer, each, strict)]
+            known = output_value(tracer, key, strict) if isinstance(key, torch.Tensor) else graph.insertConstant(key)
+            flat += [known, output_value(tracer, each, strict)]
         node = graph.insertNode(graph.create("prim::DictConstruct", flat))
         inner = flat[1].type().unshaped() if flat else ir.TensorType.get()
-        node.output().setType(ir.DictType(ir.StringType.get(), inner))
+        node.output().setType(ir.DictType(flat[0].type().unshaped() if flat else ir.StringType.get(), inner))
         return node.output()
     raise RuntimeError(
         f"trace: the function gave a value of type {type(value).__name__}: Only tensors, and tuples, lists and dictionaries "
-        "of them, can be outputs of a trace"
+        "of them, can be output from traced functions; others cannot be understood by the tracer, only outputs matching these"
     )

@@ -116,6 +116,8 @@ class Tree:
         if isinstance(own := module.__dict__.get("_c"), ir.Object):  # compiled already
             self.seen[id(module)] = own
             return own
+        if module._backward_hooks:
+            raise ValueError(f"torch.jit.trace: Modules that have backward hooks assigned can't be compiled: {module}")
         of = ir.ClassType(unique_name(_qualified(type(module))), True)
         values = {}
         for name, value in module._parameters.items():
@@ -132,9 +134,7 @@ class Tree:
                     of.add_attribute(name, _NUMBERS[type(value)].get())
                     values[name] = value
         for name, child in module._modules.items():
-            if child is None:
-                of.add_attribute(name, ir.NoneType.get())
-            else:
+            if child is not None:  # what is not there is not looked for by a trace
                 values[name] = self._build(child)
                 of.add_attribute(name, values[name]._type())
         made = self.seen[id(module)] = ir.Object(of)
@@ -164,8 +164,7 @@ class Tree:
         if isinstance(module, RecursiveScriptModule):
             return module
         children = {
-            name: None if child is None else self.wrap(TracedModule, child, memo)
-            for name, child in module._modules.items()
+            name: self.wrap(TracedModule, child, memo) for name, child in module._modules.items() if child is not None
         }
         made = memo[id(module)] = cls(self.seen[id(module)], children, None, type(module).__name__)
         made.__dict__["_non_persistent_buffers_set"] = set(module._non_persistent_buffers_set)
@@ -265,6 +264,7 @@ def record(call, inputs, tree=None, strict=True, names=None, follow=True):
         tracer.set_self(graph.addInput("self", tree.object._type()))
         tree.tell(tracer)
     inputs = copied(tuple(inputs))
+    _check_inputs(inputs)
     for i, value in enumerate(inputs):
         add_input(tracer, value, names[i] if names and i < len(names) else f"argument_{i + 1}")
     scopes = _Scopes(tracer, tree.module, tree.calls) if tree is not None and follow else None
@@ -291,6 +291,24 @@ def record(call, inputs, tree=None, strict=True, names=None, follow=True):
     ir._native.eliminate_dead_code(graph)
     graph.lint()
     return graph, out
+
+
+def _check_inputs(inputs):
+    """RuntimeError for numbers and texts among the inputs, with the type of all of them."""
+    from ._script import types
+    from ._script.errors import ScriptError
+
+    odd = next((each for each in inputs if isinstance(each, (bool, int, float, complex, str))), None)
+    if odd is None:
+        return
+    try:
+        of = types.of_value(inputs)
+    except ScriptError:
+        of = type(odd).__name__
+    raise RuntimeError(
+        f"torch.jit.trace: Type '{of}' cannot be traced: the input {odd!r} is no tensor. Only tensors, and tuples, lists and "
+        "dictionaries of them can be inputs; bind other arguments with a lambda or functools.partial"
+    )
 
 
 def _caller():
@@ -405,7 +423,8 @@ def trace(
         if func.__name__ == "forward":
             return trace(owner, example_inputs, None, check_trace, check_inputs, check_tolerance, strict)
         raise AttributeError(
-            "torch.jit.trace: a method of a module is traced by torch.jit.trace_module(module, {name: inputs})"
+            f"torch.jit.trace doesn't support compiling individual module's functions, as {func.__name__}: a method of a module "
+            "is traced by torch.jit.trace_module(module, {name: inputs})"
         )
     inputs = _as_tuple(example_inputs, "trace")
     graph, _ = record(func, inputs, None, strict, _argument_names(func, len(inputs)))
@@ -498,6 +517,9 @@ def _flat(value):
     return [t for each in value for t in _flat(each)] if isinstance(value, (tuple, list, type({}.values()))) else []
 
 
+_UNIQUE = re.compile(r"___torch_mangle_\d+\.")  # in names of functions that are compiled at each call
+
+
 def _shape_of(graph):
     """What a graph consists of: kinds of nodes, which values they take, and constants."""
     numbers, lines, tensors = {}, [], []
@@ -510,7 +532,7 @@ def _shape_of(graph):
             if isinstance(held, torch.Tensor):
                 tensors.append(held)
                 held = "a tensor"
-            lines.append((node.kind(), *(numbers[v.unique()] for v in node.inputs()), str(held)))
+            lines.append((node.kind(), *(numbers[v.unique()] for v in node.inputs()), _UNIQUE.sub("", str(held))))
             for inner in node.blocks():
                 visit(inner)
             for value in node.outputs():
