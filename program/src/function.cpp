@@ -71,6 +71,7 @@ void declare(const Cell& c, const Type& t) {
       for (const auto& e : d.entries) declare(e.value, *inner.contained()[1]);
   } else if (c.is(Cell::Tag::Tuple) && inner.is(TypeKind::Tuple)) {
     const auto& items = c.items();
+    if (!c.to_list().type && !inner.name().empty()) c.to_list().type = inner.shared_from_this();
     for (size_t i = 0; i < items.size() && i < inner.contained().size(); ++i) declare(items[i], *inner.contained()[i]);
   }
 }
@@ -149,6 +150,16 @@ bool fit(Cell& c, const TypePtr& t) {
   }
 }
 
+// What an argument is to be, and what it is.
+static std::string misfit(const Type& t, const std::string& argument, const Type& found) {
+  const std::string came = " but instead found type ", of = " for argument '" + argument + "'";
+  if (t.is(TypeKind::Union)) return "a member of " + t.annotation() + came + found.annotation() + of;
+  std::string fields;
+  for (const std::string& each : t.fields()) fields += (fields.empty() ? "" : ", ") + each;
+  const std::string named = fields.empty() ? "" : " (aka NamedTuple(" + fields + "))";
+  return "a value of type '" + t.annotation() + named + "'" + of + came + "'" + found.annotation() + "'";
+}
+
 std::vector<Cell> Function::bind(std::vector<Cell> args, std::vector<std::pair<std::string, Cell>> kwargs) const {
   const auto& inputs = graph_->inputs();
   if (TORCH_LIKELY(kwargs.empty() && args.size() == inputs.size())) {
@@ -185,8 +196,7 @@ std::vector<Cell> Function::bind(std::vector<Cell> args, std::vector<std::pair<s
         if (key == arg) out[i] = value, given[i] = true;
     check(given[i], "() is missing value for argument '", arg, "'");
     if (!fit(out[i], inputs[i]->type()))
-      check(false, "(): Expected a value of type '", inputs[i]->type()->annotation(), "' for argument '", arg,
-            "' but instead found type '", out[i].type()->annotation(), "' (position ", i + 1, ", ",
+      check(false, "(): Expected ", misfit(*inputs[i]->type(), arg, *out[i].type()), " (position ", i + 1, ", ",
             out[i].repr().substr(0, 100), ")");
   }
   return out;

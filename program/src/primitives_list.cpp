@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "primitives.h"
+#include "torch/core/ops/binary.h"
 
 namespace torch::program {
 
@@ -15,13 +16,25 @@ Cell slice(const Cell& l, const Cell& start, const Cell& end, int64_t step) {
   for_slice(start, end, step, l.items().size(), [&](size_t i) { out.push_back(l.items()[i]); });
   return like(l, std::move(out));
 }
+// What a comparison of tensors says: of one element, as where a program branches on it.
+bool holds(const Tensor& t) {
+  if (t.numel() != 1) raise_error("RuntimeError", "Boolean value of Tensor with more than one value is ambiguous");
+  return item(t).to_bool();
+}
+// == as Python's lists ask for it: what is the same object is equal, tensors are by their values.
+bool alike(const Cell& a, const Cell& b) {
+  using Tag = Cell::Tag;
+  if (a.is(Tag::Tensor) && b.is(Tag::Tensor)) return a.same(b) || holds(eq(a.to_tensor(), b.to_tensor()));
+  if (a.is(Tag::Tensor) || a.tag() != b.tag() || !(a.is(Tag::List) || a.is(Tag::Tuple))) return equal(a, b);
+  return std::equal(a.items().begin(), a.items().end(), b.items().begin(), b.items().end(), alike);
+}
 bool less(const Cell& a, const Cell& b) {
   using Tag = Cell::Tag;
   if (a.is(Tag::String)) return a.to_string() < b.to_string();
   if (a.is(Tag::List) || a.is(Tag::Tuple))
     return std::lexicographical_compare(a.items().begin(), a.items().end(), b.items().begin(), b.items().end(), less);
   if (a.is(Tag::Float) || b.is(Tag::Float)) return a.to_double() < b.to_double();
-  if (a.is(Tag::Tensor)) raise_error("TypeError", "tensors have no order");
+  if (a.is(Tag::Tensor)) return holds(lt(a.to_tensor(), b.to_tensor()));
   return a.to_int() < b.to_int();
 }
 void sort(std::vector<Cell>& items, bool reverse) {
@@ -111,24 +124,24 @@ void register_lists() {
   prim(
       [](List l, const Cell& v) {
         for (size_t i = 0; i < l.size(); ++i)
-          if (equal(l[i], v)) return int64_t(i);
-        raise_error("ValueError", v.repr() + " is not in list");
+          if (alike(l[i], v)) return int64_t(i);
+        raise_error("ValueError", "'" + v.repr() + "' is not in list");
       },
       "aten::index.t(t[] self, t el) -> int");
   prim(
       [](List l, const Cell& v) {
         for (size_t i = 0; i < l.size(); ++i)
-          if (equal(l[i], v)) return void(l.erase(l.begin() + ptrdiff_t(i)));
+          if (alike(l[i], v)) return void(l.erase(l.begin() + ptrdiff_t(i)));
         raise_error("ValueError", "list.remove(x): x not in list");
       },
       "aten::remove.t(t[](a!) self, t el) -> ()");
   prim(
       [](List l, const Cell& v) {
-        return int64_t(std::count_if(l.begin(), l.end(), [&](const Cell& c) { return equal(c, v); }));
+        return int64_t(std::count_if(l.begin(), l.end(), [&](const Cell& c) { return alike(c, v); }));
       },
       "aten::count.t(t[] self, t el) -> int");
   prim(
-      [](List l, const Cell& v) { return std::any_of(l.begin(), l.end(), [&](const Cell& c) { return equal(c, v); }); },
+      [](List l, const Cell& v) { return std::any_of(l.begin(), l.end(), [&](const Cell& c) { return alike(c, v); }); },
       "aten::__contains__.t(t[] l, t item) -> bool");
   prim([](const Cell& l, const Cell& a, const Cell& b, int64_t s) { return slice(l, a, b, s); },
        "aten::slice.t(t[] l, int? start=None, int? end=None, int step=1) -> t[]");
@@ -156,8 +169,8 @@ void register_lists() {
   };
   prim(times, "aten::mul.left_t(t[] l, int n) -> t[]");
   prim([](int64_t n, const Cell& l) { return decltype(times)()(l, n); }, "aten::mul.right_(int n, t[] l) -> t[]");
-  prim([](const Cell& a, const Cell& b) { return equal(a, b); }, "aten::eq.list(t[] a, t[] b) -> bool");
-  prim([](const Cell& a, const Cell& b) { return !equal(a, b); }, "aten::ne.list(t[] a, t[] b) -> bool");
+  prim([](const Cell& a, const Cell& b) { return alike(a, b); }, "aten::eq.list(t[] a, t[] b) -> bool");
+  prim([](const Cell& a, const Cell& b) { return !alike(a, b); }, "aten::ne.list(t[] a, t[] b) -> bool");
   prim([](const Cell& a, const Cell& b) { return less(a, b); }, "aten::lt.list(t[] a, t[] b) -> bool");
   prim([](const Cell& a, const Cell& b) { return less(b, a); }, "aten::gt.list(t[] a, t[] b) -> bool");
   prim([](const Cell& a, const Cell& b) { return !less(b, a); }, "aten::le.list(t[] a, t[] b) -> bool");
@@ -181,6 +194,9 @@ void register_lists() {
     std::string l = std::string(t) + "[] l";
     prim([](const Cell& c) { return extreme(c, false); }, ("prim::min.self(" + l + ") -> " + t).c_str());
     prim([](const Cell& c) { return extreme(c, true); }, ("prim::max.self(" + l + ") -> " + t).c_str());
+    const std::string two = "(" + l + ", " + t + "[] r) -> " + t + "[]";
+    prim([](const Cell& a, const Cell& b) { return less(b, a) ? b : a; }, ("prim::min.list" + two).c_str());
+    prim([](const Cell& a, const Cell& b) { return less(a, b) ? b : a; }, ("prim::max.list" + two).c_str());
   }
   prim(
       [](List l) {

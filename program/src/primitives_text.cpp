@@ -115,6 +115,20 @@ std::string format(const std::vector<Cell>& in) {
   }
   return out;
 }
+std::string kind_of(const Cell& c) { return c.is(Cell::Tag::String) ? "String" : c.type()->annotation(); }
+// What %c writes: a text of one character, or the character of a number.
+std::string character(const Cell& c) {
+  if (c.is(Cell::Tag::Int)) {
+    const int64_t i = c.to_int();
+    if (i < 0 || i > 127) raise_error("ValueError", "%c takes codes of ASCII here");
+    return std::string(1, char(i));
+  }
+  if (c.is(Cell::Tag::String)) {
+    S s = c.to_string();
+    if (std::count_if(s.begin(), s.end(), [](char each) { return (each & 0xC0) != 0x80; }) == 1) return s;
+  }
+  raise_error("TypeError", "%c requires an int or char for formatting, but got " + kind_of(c));
+}
 // "%d of %s" % (a, b)
 std::string percent(const std::vector<Cell>& in) {
   S form = in.at(0).to_string();
@@ -126,11 +140,11 @@ std::string percent(const std::vector<Cell>& in) {
       continue;
     }
     size_t end = form.find_first_not_of("0123456789.+- ", i + 1);
-    if (end == form.npos) raise_error("ValueError", "incomplete format");
+    if (end == form.npos) raise_error("ValueError", "Incomplete format specifier");
     if (form[end] == '%') {
       out += '%';
     } else {
-      if (next >= in.size()) raise_error("TypeError", "not enough arguments for format string");
+      if (next >= in.size()) raise_error("TypeError", "Too few arguments for format string");
       std::string s = form.substr(i + 1, end - i - 1);
       const char kind = form[end];
       const Cell& c = in[next++];
@@ -141,6 +155,13 @@ std::string percent(const std::vector<Cell>& in) {
         s = ">" + s;
       if (kind == 's' || kind == 'r')
         out += spec(Cell(kind == 'r' ? c.repr() : show(c)), s);
+      else if (kind == 'c')
+        out += spec(Cell(character(c)), s);
+      else if (std::string_view("dieEfFgGxXo").find(kind) == std::string_view::npos)
+        raise_error("ValueError",
+                    std::string("The specifier %") + kind + " is not supported in TorchScript format strings");
+      else if (!c.is_number())
+        raise_error("TypeError", std::string("%") + kind + " requires a number for formatting, but got " + kind_of(c));
       else if (kind == 'd' || kind == 'i')
         out += spec(Cell(c.is(Cell::Tag::Float) ? int64_t(c.to_double()) : c.to_int()), s);
       else
@@ -148,7 +169,7 @@ std::string percent(const std::vector<Cell>& in) {
     }
     i = end;
   }
-  if (next < in.size()) raise_error("TypeError", "not all arguments converted during string formatting");
+  if (next < in.size()) raise_error("TypeError", "Too many arguments for format string");
   return out;
 }
 

@@ -270,8 +270,11 @@ void Code::rethrow(const Step& at) const {
   const Location& l = at.node->location();
   if (!l) throw;
   std::string frame = "\n  File \"" + l.file + "\", line " + std::to_string(l.line) + ", in " + name_;
-  if (!l.text.empty())
-    frame += "\n    " + l.text + "\n    " + std::string(size_t(std::max(0, l.column)), ' ') + "^ <--- HERE";
+  if (!l.text.empty()) {
+    const int width = std::min(l.end, int(l.text.size())) - l.column;
+    frame += "\n    " + l.text + "\n    " + std::string(size_t(std::max(0, l.column)), ' ') +
+             (width > 0 ? std::string(size_t(width), '~') : "^") + " <--- HERE";
+  }
   try {
     throw;
   } catch (const Raised& e) {

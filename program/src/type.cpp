@@ -87,8 +87,9 @@ std::string Type::str() const {
       return "(" + join(contained_, &Type::str) + ")";
     case TypeKind::Dict:
     case TypeKind::Union:
-    case TypeKind::Future:
       return std::string(kWords[int(kind_)].text) + "(" + join(contained_, &Type::str) + ")";
+    case TypeKind::Future:
+      return std::string(kWords[int(kind_)].text) + "[" + join(contained_, &Type::str) + "]";
     case TypeKind::Enum:
       return "Enum<" + name_ + ">";
     case TypeKind::Class:
@@ -247,6 +248,16 @@ TypePtr named_tuple_type(std::string name, std::vector<std::string> fields, std:
 TypePtr dict_type(TypePtr key, TypePtr value) {
   return std::make_shared<const Type>(TypeKind::Dict, std::vector{std::move(key), std::move(value)});
 }
+// The place of a type in a Union: PyTorch's order of kinds.
+static int rank(const Type& t) {
+  static constexpr TypeKind order[] = {TypeKind::Any,      TypeKind::Enum,      TypeKind::Tensor,   TypeKind::Tuple,
+                                       TypeKind::List,     TypeKind::Dict,      TypeKind::Number,   TypeKind::Float,
+                                       TypeKind::Complex,  TypeKind::Future,    TypeKind::Int,      TypeKind::None,
+                                       TypeKind::String,   TypeKind::Generator, TypeKind::Bool,     TypeKind::Device,
+                                       TypeKind::Function, TypeKind::Class,     TypeKind::Interface};
+  return int(std::find(std::begin(order), std::end(order), t.kind()) - std::begin(order));
+}
+
 TypePtr union_type(std::vector<TypePtr> members) {
   std::vector<TypePtr> flat;
   auto add = [&](auto& self, const TypePtr& t) -> void {
@@ -260,6 +271,13 @@ TypePtr union_type(std::vector<TypePtr> members) {
     }
   };
   for (const TypePtr& t : members) add(add, t);
+  // One that another one takes in says nothing more; the order says nothing either, and is always the same.
+  for (size_t i = flat.size(); i--;)
+    if (std::any_of(flat.begin(), flat.end(), [&](const TypePtr& t) {
+          return t != flat[i] && is_subtype(*flat[i], *t) && !is_subtype(*t, *flat[i]);
+        }))
+      flat.erase(flat.begin() + ptrdiff_t(i));
+  std::stable_sort(flat.begin(), flat.end(), [](const TypePtr& a, const TypePtr& b) { return rank(*a) < rank(*b); });
   if (flat.size() == 1) return flat[0];
   if (flat.size() == 2 && (flat[0]->is(TypeKind::None) || flat[1]->is(TypeKind::None)))
     return optional_type(flat[flat[0]->is(TypeKind::None)]);

@@ -122,6 +122,8 @@ Cell to_cell(py::handle value) {
   } else if (PyTuple_Check(o)) {
     if (std::string_view(Py_TYPE(o)->tp_name) == "torch.Size") return to_list(value, false);
     return to_list(value, true);
+  } else if (PyRange_Check(o)) {
+    return to_list(value, false);
   } else if (PyDict_Check(o)) {
     Cell d = Cell::dict(nullptr, nullptr);
     for (auto [k, v] : py::reinterpret_borrow<py::dict>(value)) d.to_dict().set(to_cell(k), to_cell(v));
@@ -236,6 +238,7 @@ Location to_location(py::handle value) {
   l.line = t[1].cast<int>();
   if (py::len(t) > 2) l.column = t[2].cast<int>();
   if (py::len(t) > 3 && !t[3].is_none()) l.text = t[3].cast<std::string>();
+  if (py::len(t) > 4) l.end = t[4].cast<int>();
   return l;
 }
 

@@ -123,10 +123,10 @@ void bind_nodes(py::module_& m) {
            })
       .def(
           "setSourceRange",
-          [](Node& n, const std::string& file, int line, int column, const std::string& text) {
-            n.set_location({file, line, column, text});
+          [](Node& n, const std::string& file, int line, int column, const std::string& text, int end) {
+            n.set_location({file, line, column, text, end});
           },
-          py::arg("file"), py::arg("line"), py::arg("column") = 0, py::arg("text") = "")
+          py::arg("file"), py::arg("line"), py::arg("column") = 0, py::arg("text") = "", py::arg("end") = 0)
       .def("isNondeterministic", [](Node& n) { return is_random(n); })
       .def("hasEffects", [](Node& n) { return n.signature() && n.signature()->has_effects; })
       .def("hasMultipleOutputs", [](Node& n) { return n.outputs().size() > 1; })

@@ -30,7 +30,7 @@ class PythonSite final : public Site {
 #endif
     const py::object file = py::reinterpret_borrow<py::object>(code_->co_filename);
     const py::object text = py::module_::import("linecache").attr("getline")(file, line).attr("strip")();
-    return {file.cast<std::string>(), line, 0, text.cast<std::string>()};
+    return {file.cast<std::string>(), line, 0, text.cast<std::string>(), 0};
   }
   PyCodeObject* code_;
   int at_;  // the instruction; before 3.11, the line

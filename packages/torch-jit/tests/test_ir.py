@@ -294,7 +294,7 @@ def test_types_print_and_compare():
         "(int, Tensor)",
         "Dict(str, int[])",
         "Union(int, str)",
-        "Future(Tensor)",
+        "Future[Tensor]",
         "Device",
     ):
         assert _ir.parse_type(text).str() == text

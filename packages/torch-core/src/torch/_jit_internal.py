@@ -66,6 +66,38 @@ class _disable_emit_hooks:
         torch._C._jit_set_emit_hooks(*self._hooks)
 
 
+def check_empty_containers(obj):
+    """A warning for an empty container, which is of any type of its kind.
+
+    >>> torch._jit_internal.check_empty_containers([1])
+    """
+    if isinstance(obj, (list, dict, tuple)) and not obj:
+        import warnings
+
+        warnings.warn(
+            "torch.jit.isinstance: an empty container has no inner type outside of a script: it is an instance of List[int] as "
+            "well as of List[str]",
+            stacklevel=3,
+        )
+
+
+def raise_error_container_parameter_missing(target_type):
+    """RuntimeError for a container that does not say what is in it.
+
+    >>> torch._jit_internal.raise_error_container_parameter_missing("List")
+    Traceback (most recent call last):
+    ...
+    RuntimeError: Attempted to use List without a contained type. Please add a contained type, e.g. List[int]
+    """
+    if target_type.endswith("Dict"):
+        raise RuntimeError(
+            f"Attempted to use {target_type} without contained types. Please add contained type, e.g. {target_type}[int, int]"
+        )
+    raise RuntimeError(
+        f"Attempted to use {target_type} without a contained type. Please add a contained type, e.g. {target_type}[int]"
+    )
+
+
 class fake_range:
     """Where a message says nothing of a source."""
 

@@ -35,6 +35,7 @@ struct Location {
   std::string file;
   int line = 0, column = 0;
   std::string text;  // the source line
+  int end = 0;       // the column behind what is meant; 0 where only its beginning is known
   explicit operator bool() const noexcept { return line > 0; }
   std::string str() const { return file + ":" + std::to_string(line) + ":" + std::to_string(column); }
 };

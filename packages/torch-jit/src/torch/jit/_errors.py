@@ -19,7 +19,10 @@ def raised(name: str) -> type:
     base = getattr(builtins, name, None)
     if not (isinstance(base, type) and issubclass(base, Exception)) or issubclass(Error, base):
         return Error
+    own = {"__module__": "builtins", "__doc__": base.__doc__}
+    if issubclass(base, KeyError):  # whose text would be the repr of the message, in one line
+        own["__str__"] = Exception.__str__
     try:
-        return type(name, (base, Error), {"__module__": "builtins", "__doc__": base.__doc__})
+        return type(name, (base, Error), own)
     except TypeError:  # it has another layout, as an OSError
         return base

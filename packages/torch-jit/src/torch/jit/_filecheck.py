@@ -58,9 +58,9 @@ class FileCheck:
         """What the regular expression matches comes next."""
         return self._with("CHECK-REGEX", test_string)
 
-    def check_count(self, test_string: str, count: int, exactly: bool = False) -> FileCheck:
+    def check_count(self, str: str, count: int, exactly: bool = False) -> FileCheck:
         """The text comes so many times; with ``exactly``, no more before what is checked next."""
-        return self._with("CHECK-COUNT", test_string, count, exactly)
+        return self._with("CHECK-COUNT", str, count, exactly)
 
     def check_source_highlighted(self, test_string: str) -> FileCheck:
         """The text comes next, with ``~`` or ``^`` under all of it in the line that follows."""

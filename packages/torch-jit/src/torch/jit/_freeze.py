@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import enum
+
 import torch
 
 from . import _ir as ir
@@ -165,7 +167,7 @@ class _Freezing:
                     if of is not None:
                         used.add((of, node.s("name")))
         fresh = {}
-        made = self._object(self.root, used | self.kept, fresh)
+        made = self._object(self.root, self._paths(used | self.kept), fresh)
         for method in self.methods:
             graph, names = method.graph, method.objects()
             graph.param_node().outputs()[0].setType(fresh[method.owner]._type())
@@ -193,7 +195,7 @@ class _Freezing:
         kind, values = ir.ClassType(unique_name(old.qualified_name()), True), {}
         for name, type, is_parameter, is_buffer in old.attributes():
             child = _child(owner, name)
-            if child is not None and child not in self.whole and (owner, name) in self._paths(used):
+            if child is not None and child not in self.whole and (owner, name) in used:
                 values[name] = self._object(child, used, fresh)
                 type = values[name]._type()
             elif (owner, name) in used or (name == "training" and child is None):
@@ -208,14 +210,15 @@ class _Freezing:
 
     def _paths(self, used):
         """What is used, and the children on the way to it and to methods that stay."""
-        ends = {of for of, _ in used} | {method.owner for method in self.methods}
-
-        def leads(owner):
-            return owner in ends or any(leads(child) for child in _children(owner))
-
-        every = set(_modules(self.root))
-        return used | {(of, name) for of in every for name, *_ in of._type().attributes()
-                       if (child := _child(of, name)) is not None and leads(child)}  # fmt: skip
+        leads = {of for of, _ in used} | {method.owner for method in self.methods}
+        paths = set(used)
+        for owner in reversed(list(_modules(self.root))):  # children before their parents
+            for name, *_ in owner._type().attributes():
+                child = _child(owner, name)
+                if child is not None and child in leads:
+                    leads.add(owner)
+                    paths.add((owner, name))
+        return paths
 
 
 def _child(owner, name):
@@ -228,15 +231,13 @@ def _child(owner, name):
     return found if isinstance(found, ir.Object) and found._type().is_module() else None
 
 
-def _children(owner):
-    found = (_child(owner, name) for name, *_ in owner._type().attributes())
-    return [each for each in found if each is not None]
-
-
 def _modules(owner):
+    """A module and those below it, each before its children."""
     yield owner
-    for child in _children(owner):
-        yield from _modules(child)
+    for name, *_ in owner._type().attributes():
+        child = _child(owner, name)
+        if child is not None:
+            yield from _modules(child)
 
 
 def _all_nodes(block):
@@ -264,7 +265,7 @@ def _is_plain(value):
         return all(map(_is_plain, value))
     if isinstance(value, dict):
         return all(_is_plain(each) for pair in value.items() for each in pair)
-    return value is None or isinstance(value, (torch.Tensor, int, float, complex, str, torch.device))
+    return value is None or isinstance(value, (torch.Tensor, int, float, complex, str, torch.device, enum.Enum))
 
 
 def _constant(graph, value, kind, copies):

@@ -120,9 +120,19 @@ def isinstance(obj, target_type) -> bool:
     >>> torch.jit.isinstance([1, 2], typing.List[int]), torch.jit.isinstance(["a"], typing.List[int])
     (True, False)
     """
+    from torch._jit_internal import check_empty_containers, raise_error_container_parameter_missing
+
     if type(target_type) is tuple:
         return any(isinstance(obj, t) for t in target_type)
+    if type(target_type) in (list, dict, set):
+        raise RuntimeError(
+            f"The second argument to `torch.jit.isinstance` must be a type or a tuple of types, got {target_type!r}"
+        )
     origin, inner = typing.get_origin(target_type), typing.get_args(target_type)
+    if target_type in _BARE:
+        raise_error_container_parameter_missing(_BARE[target_type])
+    if origin in (list, dict, tuple):
+        check_empty_containers(obj)
     if origin is None:
         return obj is None if target_type in (None, type(None)) else _is_a(obj, target_type)
     if origin is typing.Union or origin.__name__ == "UnionType":
@@ -136,6 +146,7 @@ def isinstance(obj, target_type) -> bool:
     return all(isinstance(each, inner[0]) for each in obj)
 
 
+_BARE = {getattr(typing, name): name for name in ("List", "Dict", "Tuple", "Optional")}
 _is_a = __builtins__["isinstance"] if type(__builtins__) is dict else __builtins__.isinstance
 _isinstance = isinstance
 

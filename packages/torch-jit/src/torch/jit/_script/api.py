@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import dataclasses
 import enum
 import functools
@@ -46,6 +47,7 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     """
     if not _state.enabled() or isinstance(obj, (ScriptFunction, ScriptModule)):
         return obj
+    obj = _prepared(obj, {})
     if isinstance(obj, nn.Module):
         return compile_module(obj)
     if isinstance(obj, (list, dict)):
@@ -60,6 +62,23 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
             f"torch.jit.script: {obj.__qualname__} is a method; give its module, with the method marked @export"
         )
     raise TypeError(f"torch.jit.script: expected a function, class or module, got {type(obj).__name__}")
+
+
+def _prepared(obj, memo):
+    """What an object says is to be compiled in its place, by ``__prepare_scriptable__``; so for the modules below it."""
+    if id(obj) in memo:
+        return memo[id(obj)][1]
+    made = obj.__prepare_scriptable__() if hasattr(type(obj), "__prepare_scriptable__") else obj
+    memo[id(obj)] = obj, made
+    if isinstance(made, nn.Module) and not isinstance(made, ScriptModule):
+        for name, child in made._modules.items():
+            if child is not None:
+                made._modules[name] = _prepared(child, memo)
+    return made
+
+
+collections.abc.MutableSequence.register(_native.ScriptList)
+collections.abc.MutableMapping.register(_native.ScriptDict)
 
 
 def _container(values):

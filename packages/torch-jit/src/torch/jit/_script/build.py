@@ -52,7 +52,7 @@ class Builder:
 
     def at(self):
         place = self.place
-        return None if place is None else (place.file, place.line, place.column, place.text)
+        return None if place is None else (place.file, place.line, place.column, place.text, place.end)
 
     def node(self, kind, inputs=(), types=()):
         """A node with outputs of these types."""
@@ -162,6 +162,8 @@ class Builder:
             return self.list_of(values)
         if isinstance(item, Bound):
             raise self.error(f"builtin cannot be used as a value: the method {item.name!r} is not called")
+        if isinstance(item, Items) and all(isinstance(each, Self) for each in item.items):
+            return self._tuple(TupleOf(item.items), expected)  # modules: each is of a type of its own
         raise self.error(f"{self.describe(item)} cannot be used as a value")
 
     def is_value(self, item):

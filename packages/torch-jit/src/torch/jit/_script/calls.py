@@ -131,6 +131,9 @@ class Calls:
             return self.construct(fn, args, kwargs)
         if inspect.isfunction(fn) or isinstance(fn, python_types.MethodType):
             return self._python_function(fn, args, kwargs)
+        own = inspect.getattr_static(type(fn), "__call__", None)
+        if inspect.isfunction(own) and modifier(own) == "ignore":
+            return self.call_out(python_types.MethodType(own, fn), args, kwargs)
         if isinstance(fn, torch.nn.Module):
             raise self.error(
                 "Cannot call a ScriptModule that is not a submodule of the caller: a module outside of the module being compiled",

@@ -10,7 +10,7 @@ import typing
 from .. import _ir as ir
 from . import types
 from .compiler import compiler, declared_result, without_self
-from .errors import NoFactoryError, NotSupportedError, ScriptError
+from .errors import AnnotationError, NoFactoryError, NotSupportedError, ScriptError
 from .source import Source, source_of
 
 __all__ = ["ClassConcrete", "compile_class"]
@@ -74,9 +74,9 @@ def compile_class(cls):
     if cls in types._classes:
         return types._classes[cls]
     if not inspect.isclass(cls) or cls.__module__ in ("builtins", "typing"):
-        raise ScriptError(f"Unknown type annotation: {cls!r}")
+        raise AnnotationError(f"Unknown type annotation: {cls!r}")
     if cls.__module__.split(".")[0] == "torch":
-        raise ScriptError(f"Unknown type annotation: {cls.__module__}.{cls.__qualname__}")
+        raise AnnotationError(f"Unknown type annotation: {cls.__module__}.{cls.__qualname__}")
     if [each for each in cls.__mro__[1:] if each is not object]:
         raise NotSupportedError(
             f"{cls.__name__} has base classes, and a script class does not support inheritance",

@@ -17,6 +17,20 @@ class Comprehensions:
     def visit_ListComp(self, node):
         return self._comprehension(node, lambda: self.visit(node.elt))
 
+    def listed(self, node, wanted):
+        """A comprehension that is a list of the type that is said."""
+        element = wanted.getElementType()
+        result = self.node("prim::ListConstruct", [], [wanted]).output()
+        wrong = f"List type annotation `{wanted}` did not match the types of the given list elements"
+
+        def turn():
+            item = self.typed(node.elt, element)
+            with self.telling(wrong):
+                self.append(result, self.value(item, element))
+
+        self._over(node.generators, turn)
+        return result
+
     visit_GeneratorExp = visit_ListComp
 
     def visit_SetComp(self, node):

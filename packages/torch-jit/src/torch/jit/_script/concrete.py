@@ -200,9 +200,13 @@ def _attribute(concrete, name, value, library, listed):
     try:
         found = types.of_value(value)
     except ScriptError as error:
-        concrete.failed[name] = error.message
+        of = f"{type(value).__module__}.{type(value).__qualname__}"
+        concrete.failed[name] = f"failed to convert Python type '{of}' to a TorchScript type: {error.message}"
         if isinstance(value, (list, tuple, dict)) and any(isinstance(each, torch.nn.Module) for each in value):
-            concrete.failed[name] = "a list of modules must be a torch.nn.ModuleList"
+            concrete.failed[name] = (
+                f"Could not infer type of {type(value).__name__} element: Cannot infer concrete type of torch.nn.Module: a list of "
+                "modules must be a torch.nn.ModuleList"
+            )
         return
     if isinstance(value, (list, dict)) and not value:
         concrete.failed[name] = f"it is empty: annotate it in the class, {name}: List[int]"

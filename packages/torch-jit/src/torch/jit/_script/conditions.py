@@ -15,6 +15,10 @@ from .values import Bound, Items, Self, Static, TupleOf
 __all__ = ["Conditions"]
 
 
+#: kinds of types whose values are the same object or not
+_OBJECTS = {"TensorType", "ListType", "DictType", "ClassType", "InterfaceType", "FutureType"}
+
+
 class Conditions:
     """``condition(test)`` gives the truth, the facts where it holds and the facts where it does not."""
 
@@ -139,6 +143,12 @@ class Conditions:
                 return self.compare_enums("eq", item, other)
             if self.function.library:
                 return Static(False)
+            if item.type() == other.type() and item.type().kind() in _OBJECTS:
+                return self.op("__is__", item, other)
+        if isinstance(item, Self) and isinstance(other, Self):
+            return (
+                self.op("__is__", item.value, other.value) if item.value.type() == other.value.type() else Static(False)
+            )
         if isinstance(item, ir.Value) or isinstance(other, ir.Value):
             value, static = (item, other) if isinstance(item, ir.Value) else (other, item)
             if isinstance(static, Static) and isinstance(static.value, bool) and value.type() == types.BOOL:

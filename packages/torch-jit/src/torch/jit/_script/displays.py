@@ -12,6 +12,9 @@ from .values import Items, Self, Static, TupleOf
 #: elements of the lists of tolist, by the numbers that prim::tolist knows them by
 _ELEMENTS = (types.INT, types.FLOAT, types.BOOL, types.COMPLEX)
 
+#: kinds of types that neither lists nor dicts are of
+_NO_CONTAINERS = {"TensorType", "IntType", "FloatType", "BoolType", "StringType", "ComplexType", "TupleType"}
+
 __all__ = ["Displays", "Spread"]
 
 
@@ -54,9 +57,18 @@ class Displays:
         if isinstance(node, ast.List) and kind == "ListType" and not any(isinstance(e, ast.Starred) for e in node.elts):
             before, self.place = self.place, self.where(node)
             element = inner.getElementType()
-            values = [self.value(self.typed(each, element), element) for each in node.elts]
+            items = [self.typed(each, element) for each in node.elts]
+            wrong = f"List type annotation `{inner}` did not match the types of the given list elements"
+            with self.telling(wrong):
+                values = [self.value(each, element) for each in items]
             self.place = before
             return self.list_of(values, inner)
+        if isinstance(node, ast.ListComp) and kind == "ListType":
+            return self.listed(node, inner)
+        if isinstance(node, (ast.List, ast.ListComp)) and kind in _NO_CONTAINERS:
+            raise self.error(f"Expected an annotation of type List for a list, got {wanted}")
+        if isinstance(node, (ast.Dict, ast.DictComp)) and kind in _NO_CONTAINERS:
+            raise self.error(f"Expected an annotation of type Dict for a dict, got {wanted}")
         if isinstance(node, ast.Dict) and kind == "DictType" and None not in node.keys:
             types_ = inner.containedTypes()
             pairs = [

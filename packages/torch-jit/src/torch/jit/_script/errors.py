@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 
-__all__ = ["FrontendError", "NoFactoryError", "NotSupportedError", "ScriptError", "Where", "about", "nearest"]
+__all__ = [
+    "AnnotationError", "FrontendError", "NoFactoryError", "NotSupportedError", "ScriptError", "Where", "about", "nearest",
+]  # fmt: skip
 
 
 class Where:
@@ -44,6 +46,10 @@ class ScriptError(RuntimeError):
         for place in self.places[1:]:
             text += f"\ncalled from\n{place}"
         return text
+
+
+class AnnotationError(ScriptError, ValueError):
+    """An annotation that says no type of the script language."""
 
 
 class NotSupportedError(ScriptError, FrontendError):

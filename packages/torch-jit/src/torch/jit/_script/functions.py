@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import inspect
 import math
 import typing
 import warnings
@@ -12,8 +13,9 @@ import torch
 
 from .. import _ir as ir
 from . import types
-from .library import handles, specially
-from .values import Bound, Enumerated, Items, Range, Self, Static, TupleOf, Zipped
+from .library import handles, is_library, specially
+from .selves import defining
+from .values import Bound, Enumerated, Items, Range, Self, Slice, Static, TupleOf, Zipped
 
 __all__ = []
 
@@ -128,6 +130,17 @@ def range_(emitter, *parts):
     return Range(start, stop, step)
 
 
+@handles(slice)
+def slice_(emitter, *parts, **kwargs):
+    if kwargs:
+        raise emitter.error("Slice does not accept any keyword arguments")
+    if not 1 <= len(parts) <= 3:
+        raise emitter.error(f"slice expected 1 to 3 arguments, got {len(parts)}")
+    none = Static(None)
+    start, stop, step = (none, *parts, none) if len(parts) == 1 else (*parts, none)[:3]
+    return Slice(start, stop, step)
+
+
 @handles(enumerate)
 def enumerate_(emitter, *items, **named):
     if not items:
@@ -163,6 +176,10 @@ def reversed_(emitter, items):
 
 @handles(len)
 def len_(emitter, whole):
+    if isinstance(whole, Self) and whole.concrete.is_module:
+        cls = type(whole.concrete.python)
+        if inspect.isfunction(own := inspect.getattr_static(cls, "__len__", None)) and not is_library(own):
+            return emitter.call_inherited(whole, own, defining(cls, "__len__"), [], {})
     if isinstance(whole, Static):
         return Static(len(whole.value))
     if isinstance(whole, Self) and whole.concrete.is_module and emitter.children(whole) is not None:
@@ -226,16 +243,23 @@ def tuple_(emitter, whole=None):
 
 @handles(dict, collections.OrderedDict)
 def dict_(emitter, whole=None, **items):
-    if whole is None and items:
-        if _known(items.values()):
+    if whole is not None and items:
+        made = dict_(emitter, whole)
+        for name, each in items.items():
+            emitter.set_item(made, emitter.constant(name), each)
+        return made
+    if items:
+        if emitter.function.library and _known(items.values()):  # for calls with **; nothing is written to it
             return Static({name: each.value for name, each in items.items()})
         values = [emitter.value(each) for each in items.values()]
         pairs = [emitter.value(TupleOf([Static(name), each])) for name, each in zip(items, values)]
         return emitter.op("dict", emitter.list_of(pairs))
     if whole is None:
         return empty(emitter, ir.DictType(types.STR, types.TENSOR))
+    if isinstance(whole, Static) and isinstance(whole.value, dict):
+        return emitter.value(whole)
     if isinstance(whole, ir.Value) and whole.type().kind() == "DictType":
-        return emitter.op("copy", whole)
+        return empty(emitter, whole.type()) if whole in emitter.empties else emitter.op("copy", whole)
     if not emitter.is_value(whole) and emitter.unrolled(whole) is None:
         whole = list_(emitter, whole)
     known = emitter.unrolled(whole)

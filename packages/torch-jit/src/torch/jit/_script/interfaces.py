@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 
+import torch
+
 from .. import _ir as ir
 from . import types
 from .compiler import Program, compiler, declared_result, loaded, without_self
@@ -13,11 +15,16 @@ from .source import source_of
 __all__ = ["compile_interface", "conform"]
 
 
+_of_modules = set()  # names of interfaces that only modules have
+
+
 def compile_interface(cls):
     """The type of a class that is marked as an interface; its methods are only declared."""
     name = compiler.unique(types.qualified(cls))
     made = types._classes[cls] = ir.InterfaceType(name)
     methods = compiler.interfaces[name] = {}
+    if issubclass(cls, torch.nn.Module):
+        _of_modules.add(name)
     try:
         for each, fn in vars(cls).items():
             if inspect.isfunction(fn):
@@ -36,6 +43,10 @@ def conform(cls, interface, compiler=compiler):
     declared = compiler.interfaces.get(name)
     if declared is None or cls.has_interface(name):
         return
+    if name in _of_modules and not cls.is_module():
+        raise ScriptError(
+            f"Object of type {cls} is no module: only a ScriptModule class can be subtype of module interface {interface}"
+        )
     for each, wanted in declared.items():
         found = _program(cls, each, compiler)
         misses = f"Object of type {cls} is not compatible with interface {interface}"

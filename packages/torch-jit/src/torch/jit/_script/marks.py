@@ -72,7 +72,14 @@ def script_method(fn):
 
 
 def interface(cls):
-    """Mark a class as an interface of modules; it stays as it is."""
+    """Mark a class as an interface of modules, or of objects where it is no module; it stays as it is."""
+    from torch.nn import Module
+
+    if cls.__mro__[1:] not in (Module.__mro__, object.__mro__):
+        raise RuntimeError(
+            f"{cls.__name__}: a TorchScript interface does not support inheritance yet. Please directly inherit from 'object' "
+            "or 'nn.Module'"
+        )
     cls.__torch_script_interface__ = True
     return cls
 

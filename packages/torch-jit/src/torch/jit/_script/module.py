@@ -497,7 +497,12 @@ def wrap(module, memo):
 
 
 def _compile_rest(concrete):
-    """forward of a child that nothing has called so far; where it cannot be compiled, whoever calls it will read why."""
+    """forward and exported methods of a child that nothing has called so far; where one cannot be compiled, whoever calls it will read why."""
+    for name in _exported(concrete.python):
+        try:
+            compiler.method_for(concrete, name)
+        except (ScriptError, NotImplementedError):
+            continue
     if "forward" in {name for name, _ in concrete.programs} or isinstance(
         concrete.python, (nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
     ):

@@ -135,7 +135,8 @@ class Selves:
         if isinstance(python, (torch.nn.ModuleDict, torch.nn.ParameterDict)):
             if index.value not in owner.concrete.names():
                 raise self.error(
-                    f"there is no {index.value!r} in it", nearest(str(index.value), owner.concrete.names())
+                    f"Key Error, {index.value}: there is no {index.value!r} in it",
+                    nearest(str(index.value), owner.concrete.names()),
                 )
             return self.self_attribute(owner, index.value)
         known = self.children(owner)
@@ -143,8 +144,12 @@ class Selves:
             raise self.error(f"'{type(python).__name__}' object is not subscriptable")
         try:
             return known[index.value]
-        except (IndexError, TypeError) as error:
-            raise self.error(f"{type(error).__name__}: {error}") from None
+        except IndexError:
+            raise self.error(
+                f"IndexError: Index {index.value} out of range of the {len(known)} modules of {type(python).__name__}"
+            ) from None
+        except TypeError as error:
+            raise self.error(f"TypeError: {error}") from None
 
     def _child_at(self, owner, index):
         known = self.children(owner)
@@ -267,9 +272,12 @@ class Selves:
         cls = value.type()
         if name == "__call__" and cls.find_method("__call__") is None and cls.find_method("forward") is not None:
             name = "forward"
+        concrete = self.compiler.concrete_of(cls)
+        fn = None if concrete is None or concrete.is_module else concrete.function(name)
+        if fn is not None and modifier(fn) in ("unused", "drop"):
+            return self._unused(fn)
         program = self.compiler.method_of_class(cls, name, self)
         if program is None:
-            concrete = self.compiler.concrete_of(cls)
             if concrete is not None and concrete.is_module:
                 return self.call_method(Self(concrete, value), "forward" if name == "__call__" else name, args, kwargs)
             found = [each.name for each in cls.methods()]

@@ -251,8 +251,13 @@ class Statements:
                     f"type {known[1]}",
                     "return one type, or annotate Optional or Union",
                 )
+            before, was = self.frame.get(name), ""
+            if before is not None and self.is_value(before) and (of := self.type_of(before)) in known:
+                other = known[known[0] == of]
+                was = f" ({name} previously had type {of} but is now being assigned to a value of type {other})"
             return Invalid(
                 f"Type mismatch: {name} is set to type {known[0]} in the true branch and type {known[1]} in the false branch"
+                + was
             )
         for value, (_, frame) in zip(values, sides):
             with self.within(frame.block):

@@ -6,23 +6,41 @@ import ast
 
 from .. import _ir as ir
 from . import library, types
+from .errors import AnnotationError, ScriptError
 from .scope import FALLS
-from .values import Items, Self, Static, TupleOf
+from .values import Items, Self, Slice, Static, TupleOf
 
 __all__ = ["Subscripts"]
+
+
+class Given(ast.expr):
+    """The tree of an item that has been emitted already."""
+
+    _fields = ()
+
+    def __init__(self, item):
+        super().__init__()
+        self.item = item
 
 
 class Subscripts:
     """Emits subscripts and assignments."""
 
     def _index(self, node):
-        """The tree of an index, in which ``slice(a, b)`` is written ``a:b``."""
+        """The tree of an index, in which ``slice(a, b)``, or a name that stands for it, is written ``a:b``."""
         if isinstance(node, ast.Tuple):
             return ast.copy_location(ast.Tuple([self._index(each) for each in node.elts], node.ctx), node)
-        if not (isinstance(node, ast.Call) and self.resolve(node.func) is slice and not node.keywords):
+        if isinstance(node, ast.Call) and self.resolve(node.func) is slice:
+            made = self.visit(node)
+        else:
+            made = self.frame.get(node.id) if isinstance(node, ast.Name) else None
+        if not isinstance(made, Slice):
             return node
-        parts = [None, *node.args] if len(node.args) == 1 else node.args
+        parts = (ast.copy_location(Given(each), node) for each in (made.start, made.stop, made.step))
         return ast.copy_location(ast.Slice(*parts), node)
+
+    def visit_Given(self, node):
+        return node.item
 
     def visit_Subscript(self, node):
         made = self._index(node.slice)
@@ -220,6 +238,12 @@ class Subscripts:
     def do_AnnAssign(self, node):
         text = ast.unparse(node.annotation)
         wanted = self.known(types.from_annotation, text, self.function.source)
+        if isinstance(node.target, ast.Attribute):
+            owner = self.visit(node.target.value)
+            if isinstance(owner, Self) and not owner.concrete.is_module and not owner.concrete.open:
+                raise self.error(
+                    "annotations on instance attributes must be declared in __init__", kind=AnnotationError
+                )
         if node.value is None:
             if isinstance(node.target, ast.Name):
                 self.function.annotated[node.target.id] = wanted
@@ -231,10 +255,24 @@ class Subscripts:
     def declared(self, target, wanted, item):
         if isinstance(target, ast.Name):
             self.function.annotated[target.id] = wanted
-        value = self.value(item, wanted)
+            value = self.named(target.id, item, wanted)
+        else:
+            value = self.value(item, wanted)
         if value.type() != wanted:
             value = self.node("prim::unchecked_cast", [value], [wanted]).output()
         return value
+
+    def named(self, name, item, wanted):
+        """The value of an item for a name that is annotated."""
+        try:
+            return self.value(item, wanted)
+        except ScriptError as error:
+            if not error.message.startswith("Expected a value of type") or not self.is_value(item):
+                raise
+            of = self.type_of(item)
+            raise self.error(
+                f"Variable '{name}' is annotated with type {wanted} but is being assigned to a value of type {of}"
+            ) from None
 
     def assign(self, target, item):
         """Bind a target to an item: a name, an attribute, an element, or a tuple of them."""
@@ -243,7 +281,7 @@ class Subscripts:
                 self.called(target.id, item)
             wanted = self.function.annotated.get(target.id)
             if wanted is not None and self.is_value(item):
-                item = self.value(item, wanted)
+                item = self.named(target.id, item, wanted)
                 if item.type() != wanted:
                     self.frame.set(target.id, self.node("prim::unchecked_cast", [item], [wanted]).output())
                     self._refined_by(target.id, item)
@@ -317,6 +355,11 @@ class Subscripts:
 
     def _set_element(self, target, item):
         owner = self.visit(target.value)
+        if isinstance(owner, Static):
+            raise self.error(
+                f"{self.describe(owner)} is known while compiling and cannot be changed",
+                "make it within the function, or an attribute of the module",
+            )
         value = self.value(owner)
         if value.type().kind() != "TensorType":
             if isinstance(target.slice, ast.Slice):
@@ -362,7 +405,9 @@ class Subscripts:
             value.setType(ir.ListType(new.type()))
             item = new
         wanted = value.type().getElementType()
-        self.op("append", value, self.value(item, wanted))
+        with self.telling(f"append to {value.type()}: Could not match type {self.type_of(item)} to {wanted}"):
+            item = self.value(item, wanted)
+        self.op("append", value, item)
 
     def do_AugAssign(self, node):
         """``x += y``: in place for tensors and lists, as in Python."""

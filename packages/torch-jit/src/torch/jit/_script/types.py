@@ -11,7 +11,7 @@ import torch
 
 from .. import _ir as ir
 from .. import _native
-from .errors import ScriptError
+from .errors import AnnotationError, ScriptError
 
 __all__ = ["from_annotation", "is_named_tuple", "is_none", "is_optional", "named_tuple", "of_value", "unify"]
 
@@ -92,6 +92,8 @@ def from_annotation(annotation, source=None):
     except TypeError:
         pass
     origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is not None and not inner and annotation != typing.Tuple[()]:  # noqa: UP006
+        _check_contained(origin)
     if origin is not None:
         return _generic(annotation, origin, inner, source)
     if isinstance(annotation, typing.ForwardRef):
@@ -107,25 +109,38 @@ def from_annotation(annotation, source=None):
             stacklevel=2,
         )
         return TENSOR
+    _check_contained(annotation)
     if isinstance(annotation, type):
         return _class(annotation, source)
-    if annotation in (list, typing.List, tuple, typing.Tuple, dict, typing.Dict):  # noqa: UP006
-        raise ScriptError(
-            f"Attempted to use {annotation} without a contained type", way_out="write List[int], Dict[str, Tensor]"
-        )
-    raise ScriptError(f"Unknown type annotation: {annotation!r}")
+    raise AnnotationError(f"Unknown type annotation: {annotation!r}")
+
+
+#: what needs brackets behind it
+_CONTAINERS = {list: "List", tuple: "Tuple", dict: "Dict", typing.Optional: "Optional", torch.jit.Future: "Future"}
+
+
+def _check_contained(container):
+    """ScriptError for a container that does not say what is in it."""
+    if container not in _CONTAINERS:
+        return
+    from torch._jit_internal import raise_error_container_parameter_missing
+
+    try:
+        raise_error_container_parameter_missing(_CONTAINERS[container])
+    except RuntimeError as error:
+        raise ScriptError(str(error)) from None
 
 
 def _generic(annotation, origin, inner, source):
-    if origin in (list, dict) and not inner:
-        word, example = ("List", "List[int]") if origin is list else ("Dict", "Dict[int, int]")
-        raise ScriptError(
-            f"Attempted to use {word} without a contained type. Please add a contained type, e.g. {example}"
-        )
     if origin is list or getattr(origin, "__name__", "") in ("Sequence", "Iterable"):
         return ir.ListType(from_annotation(inner[0], source))
     if origin is dict:
-        return ir.DictType(from_annotation(inner[0], source), from_annotation(inner[1], source))
+        key = from_annotation(inner[0], source)
+        if key.kind() in ("ListType", "DictType", "UnionType", "OptionalType", "TupleType", "AnyType"):
+            raise ScriptError(
+                f"Cannot create dict for key type '{key}', only int, float, complex, Tensor, device and string keys are supported"
+            )
+        return ir.DictType(key, from_annotation(inner[1], source))
     if origin is tuple:
         if len(inner) == 2 and inner[1] is Ellipsis:
             raise ScriptError("a tuple of any length has no type", way_out="use List[...], or Tuple with all types")
@@ -140,7 +155,7 @@ def _generic(annotation, origin, inner, source):
         return ir.FutureType(from_annotation(inner[0], source))
     if annotation_is_final(annotation):
         return from_annotation(inner[0], source)
-    raise ScriptError(f"Unknown type annotation: {annotation}")
+    raise AnnotationError(f"Unknown type annotation: {annotation}")
 
 
 def annotation_is_final(annotation):
@@ -215,8 +230,9 @@ def _class(cls, source=None):
         made = ir.EnumType(qualified(cls), of_value(members[0][1]), members)
         _native._register_enum(cls, made)
     elif issubclass(cls, torch.nn.Module):
-        raise ScriptError(
-            f"{cls.__name__} is a module: it is no type of an argument", way_out="make it an attribute of a module"
+        raise AnnotationError(
+            f"Unknown type annotation: {cls.__name__} is a module, which is no type of an argument",
+            way_out="make it an attribute of a module",
         )
     else:
         return compile_class(cls)

@@ -7,7 +7,7 @@ the program needs them at run time; until then conditions on them choose a branc
 
 from __future__ import annotations
 
-__all__ = ["Bound", "Enumerated", "Invalid", "Items", "Range", "Self", "Static", "Super", "TupleOf", "Zipped"]
+__all__ = ["Bound", "Enumerated", "Invalid", "Items", "Range", "Self", "Slice", "Static", "Super", "TupleOf", "Zipped"]
 
 
 class Static:
@@ -80,6 +80,15 @@ class Zipped:
 
     def __init__(self, inner):
         self.inner = list(inner)
+
+
+class Slice:
+    """``slice(start, stop, step)``: three items."""
+
+    __slots__ = ("start", "step", "stop")
+
+    def __init__(self, start, stop, step):
+        self.start, self.stop, self.step = start, stop, step
 
 
 class Items:
