@@ -19,7 +19,7 @@ constexpr int64_t kSomeBytes = 64 << 10;  // of all values, for the rows that ar
 constexpr int64_t kMostBytes = 1 << 20;   // of all values within: more lies no better than in tensors
 constexpr int64_t kMostFoldBytes = kMostBytes / 2;
 constexpr int64_t kTaskElements = 16384;
-constexpr size_t kMostWaiting = 32;  // steps that a stretch is looked for beyond
+constexpr size_t kMostPassedOver = 64;  // steps that do not join, beyond which a stretch goes on
 
 struct Shown {
   std::optional<RowLoop> loop;
@@ -95,7 +95,7 @@ class Rows::Finder {
     sizes_.clear(), made_.clear(), late_.clear(), folds_.clear(), fold_bytes_ = 0;
     stretch_.clear(), before_.clear(), after_.clear();
     size_t i = first;
-    for (; i < steps.size() && after_.size() < kMostWaiting; ++i) {
+    for (; i < steps.size() && before_.size() + after_.size() < kMostPassedOver; ++i) {
       Step& s = steps[i];
       const bool waits = std::any_of(s.in.begin(), s.in.end(), [&](int v) { return late_.count(v) > 0; });
       if (!waits && takes(s)) {
