@@ -74,12 +74,19 @@ def test_tensordot_agrees_with_numpy(dims):
     check(torch.tensordot(a, b, dims, out=torch.empty(0, dtype=torch.float64)), np.tensordot(x, y, dims))
 
 
+def test_tensordot_takes_the_number_of_dims_as_a_tensor():
+    a, x = pair(2, 3, seed=1)
+    b, y = pair(3, 2, seed=2)
+    check(torch.tensordot(a, b, torch.tensor([1])), np.tensordot(x, y, 1))
+    check(torch.tensordot(a, b, torch.tensor([[1], [0]])), np.tensordot(x, y, ([1], [0])))
+
+
 def test_tensordot_names_sizes_that_differ():
     with pytest.raises(
         RuntimeError, match="contracted dims must match, but dim 1 of a .* has size 3 and dim 0 of b .* has size 4"
     ):
         torch.tensordot(pair(2, 3)[0], pair(4, 5)[0], 1)
-    with pytest.raises(RuntimeError, match="tensordot: expected dims >= 0, got -1"):
+    with pytest.raises(RuntimeError, match="tensordot expects dims >= 0, but got dims=-1"):
         torch.tensordot(pair(2)[0], pair(2)[0], -1)
 
 

@@ -7,6 +7,7 @@ from typing import Dict, List, Optional  # noqa: UP035
 import pytest
 import torch
 from torch import Tensor
+from torch.jit.annotations import BroadcastingList2, BroadcastingList3
 
 
 def same(function, *arguments):
@@ -360,3 +361,36 @@ def test_what_is_compiled_when_traced_is_compiled_when_scripted():
         return counted(x=4)
 
     assert (torch.jit.script(counted)(), outside()) == (1, 6)
+
+
+def test_one_number_stands_for_all_of_a_list_of_some_length():
+    @torch.jit.script
+    def padded(x, size: BroadcastingList2[int], fill: BroadcastingList3[float] = 1.0) -> tuple[list[int], list[float]]:
+        return size, fill
+
+    @torch.jit.script
+    def inside(x):
+        return padded(x, 5, 2.0)
+
+    x = torch.ones(1)
+    assert str(padded.schema).startswith("padded(Tensor x, int[2] size, float[3] fill=[1.0, 1.0, 1.0])")
+    assert padded(x, 3) == ([3, 3], [1.0, 1.0, 1.0])
+    assert padded(x, [3, 4], [1.0, 2.0, 3.0]) == ([3, 4], [1.0, 2.0, 3.0])
+    assert inside(x) == ([5, 5], [2.0, 2.0, 2.0])
+
+
+def test_a_layer_that_resizes_to_a_tuple_of_one_size_is_saved():
+    net = torch.jit.script(torch.nn.Upsample(size=(6,)))
+    file = io.BytesIO()
+    torch.jit.save(net, file)
+    x = torch.arange(3.0).reshape(1, 1, 3)
+    assert torch.jit.load(io.BytesIO(file.getvalue()))(x).tolist() == [[[0, 0, 1, 1, 2, 2]]]
+
+
+def test_an_element_of_a_tuple_is_not_added_to():
+    def grown(x: tuple[int, int]):
+        x[0] += 1
+        return x
+
+    with pytest.raises(RuntimeError, match=r"'Tuple\[int, int\]' object does not support augmented assign"):
+        torch.jit.script(grown)

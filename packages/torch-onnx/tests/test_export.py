@@ -134,6 +134,13 @@ def test_files_and_streams(tmp_path):
     torch.testing.assert_close(program(x)[0], net(x).detach())
 
 
+def test_a_file_says_who_wrote_it(tmp_path):
+    torch.onnx.export(nn.ReLU(), torch.ones(1), tmp_path / "relu.onnx")
+    model = onnx.load(tmp_path / "relu.onnx")
+    assert (model.producer_name, model.producer_version) == (torch.onnx.producer_name, torch.__version__)
+    assert torch.onnx.producer_version == torch.__version__
+
+
 def test_verbose_prints_and_keeps_lines(capsys):
     program = torch.onnx.export(Module(lambda x: x.relu()), (torch.ones(2),), verbose=True)
     assert "Relu" in capsys.readouterr().out

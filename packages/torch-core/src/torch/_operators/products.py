@@ -46,14 +46,14 @@ def tensordot(
 
 def _contracted(a, b, dims=2, out=None):
     if isinstance(dims, Tensor):
-        dims = dims.tolist()
+        dims = int(dims) if dims.numel() == 1 else dims.tolist()
     if isinstance(dims, (list, tuple)):
         if len(dims) != 2:
             raise RuntimeError(f"tensordot: dims must be a number or two lists of dims, got {dims}")
         left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
     else:
         if dims < 0:
-            raise RuntimeError(f"tensordot: expected dims >= 0, got {dims}")
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
         if dims > min(a.dim(), b.dim()):
             raise RuntimeError(
                 f"tensordot: expected dims <= the tensors' dimensions, got {dims} for shapes {tuple(a.shape)} and {tuple(b.shape)}"

@@ -19,13 +19,15 @@ class Argument:
     kwarg_only: bool = False
     default_value: Any = None
     has_default: bool = False
+    N: int | None = None  # how many numbers a list has, for which one may stand
 
     def has_default_value(self) -> bool:
         """Whether a call may leave it out."""
         return self.has_default
 
     def __str__(self) -> str:
-        text = " ".join(filter(None, (self.type.str(), self.name)))
+        type = self.type.str()
+        text = " ".join(filter(None, (f"{type[:-2]}[{self.N}]" if self.N else type, self.name)))
         return f"{text}={_literal(self.default_value)}" if self.has_default else text
 
 
@@ -86,11 +88,13 @@ def schema_of(program: Any, function: Any = None) -> FunctionSchema:
     """The schema of a compiled function; ``program`` knows which of its parameters go by name only."""
     function = function or program.function
     by_name = {each.name for each in program.parameters if each.keyword} if program is not None else set()
+    counts = {each.name: each.count or None for each in program.parameters} if program is not None else {}
     defaults = function.defaults()
     arguments = []
     for value in function.graph.inputs():
         name = value.debugName()
-        arguments.append(Argument(name, value.type().unshaped(), name in by_name, defaults.get(name), name in defaults))
+        type, default = value.type().unshaped(), defaults.get(name)
+        arguments.append(Argument(name, type, name in by_name, default, name in defaults, counts.get(name)))
     return FunctionSchema(
         function.name, "", arguments, [Argument("", each.type().unshaped()) for each in function.graph.outputs()]
     )

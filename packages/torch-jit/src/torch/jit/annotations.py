@@ -5,7 +5,7 @@ import inspect
 import re
 import textwrap
 import typing
-from typing import Any, Dict, List, Optional, Tuple, Union  # noqa: F401, UP035
+from typing import Annotated, Any, Dict, List, Optional, Tuple, Union  # noqa: F401, UP035
 
 import torch
 from torch.jit import Final  # noqa: F401
@@ -94,13 +94,29 @@ def _walked(text):
 class _Broadcast:
     """``BroadcastingList2[int]``: a list of two, for which one number stands as well."""
 
+    count = 0
+
     def __class_getitem__(cls, item):
-        return List[item]  # noqa: UP006
+        return Annotated[List[item], cls]  # noqa: UP006
 
 
-BroadcastingList1 = BroadcastingList2 = BroadcastingList3 = BroadcastingList4 = BroadcastingList5 = (
-    BroadcastingList6
-) = _Broadcast
+BroadcastingList1, BroadcastingList2, BroadcastingList3, BroadcastingList4, BroadcastingList5, BroadcastingList6 = (
+    type(f"BroadcastingList{n}", (_Broadcast,), {"count": n}) for n in range(1, 7)
+)
+
+
+def count_of(annotation):
+    """How many numbers an annotation wants, for which one may stand; 0 where it is no ``BroadcastingList``.
+
+    >>> from torch.jit.annotations import BroadcastingList2, count_of
+    >>> count_of(BroadcastingList2[int]), count_of("BroadcastingList3[float]"), count_of(int)
+    (2, 3, 0)
+    """
+    if isinstance(annotation, str):
+        found = re.fullmatch(r"(?:[\w.]+\.)?BroadcastingList([1-6])\[.*\]", annotation.strip())
+        return int(found[1]) if found else 0
+    marks = getattr(annotation, "__metadata__", ())
+    return next((each.count for each in marks if isinstance(each, type) and issubclass(each, _Broadcast)), 0)
 
 
 def ann_to_type(ann, loc=None):

@@ -32,6 +32,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ._onnx_program import ONNXProgram
 
+#: what the files that are written say of their writer
+producer_name, producer_version = "torch", torch.__version__
+
 __all__ = [
     "ONNXProgram", "OnnxExporterError", "OperatorExportTypes", "TensorProtoDataType", "TrainingMode", "errors", "export", "is_in_onnx_export",
     "load", "register_custom_op_symbolic", "select_model_mode_for_export", "unregister_custom_op_symbolic",

@@ -104,7 +104,7 @@ class Exporter:
         imports += [helper.make_opsetid(d, custom_opsets.get(d, v)) for d, v in w.domains.items()]
         model = helper.make_model(
             graph, opset_imports=imports, ir_version=min(helper.find_min_ir_version_for(imports, True), 11),
-            producer_name="torch", producer_version=torch.__version__,
+            producer_name=torch.onnx.producer_name, producer_version=torch.onnx.producer_version,
         )  # fmt: skip
         self._check(model, onnx)
         return model

@@ -7,6 +7,7 @@ import inspect
 import re
 
 from .. import _ir as ir
+from ..annotations import count_of
 from . import functions, methods, recurrent, replaced, types  # noqa: F401  (they fill the tables of library.py)
 from .attributes import Attributes
 from .blocks import Blocks
@@ -61,9 +62,10 @@ class Emitter(
 class Parameter:
     """A parameter of a compiled function."""
 
-    __slots__ = ("default", "inferred", "keyword", "name", "type")
+    __slots__ = ("count", "default", "inferred", "keyword", "name", "type")
 
-    def __init__(self, name, type, default, keyword, inferred=False):
+    def __init__(self, name, type, default, keyword, inferred=False, count=0):
+        self.count = count  # of a list: how many numbers one number may stand for
         self.inferred = inferred  # a tensor because nothing says what it is
         self.name, self.default, self.keyword = name, default, keyword
         self.type = type.unshaped()  # a trace knows more of its example than it asks of its arguments
@@ -87,6 +89,8 @@ class Program:
                 item = items[each.name]
                 if isinstance(item, ir.Value) and item.type() == types.TENSOR:
                     item = emitter.number_of(item, each.type)
+                if each.count and emitter.is_value(item) and emitter.type_of(item) == each.type.getElementType():
+                    item = emitter.list_of([emitter.value(item)] * each.count)
                 values.append(emitter.value(item, each.type))
             except ScriptError as error:
                 error.message = f"{self.name}(): {about(error.message, each.name)}"
@@ -248,9 +252,13 @@ class Compiler:
                 error.places = error.places or [source.where(where)]
                 raise
             said = each.name in comments or each.annotation is not each.empty
-            self._check_default(each, type, source.where(where), library, said)
+            count, default = source.counts.get(each.name) or count_of(each.annotation), each.default
+            if count and isinstance(default, (int, float)):
+                default = [default] * count
+            else:
+                self._check_default(each, type, source.where(where), library, said)
             inferred = not (said or library or each.name in given or each.default is not each.empty)
-            found.append(Parameter(each.name, type, each.default, each.kind == each.KEYWORD_ONLY, inferred))
+            found.append(Parameter(each.name, type, default, each.kind == each.KEYWORD_ONLY, inferred, count))
         return found
 
     @staticmethod
@@ -366,6 +374,7 @@ def comment_types(source, names):
     found, returns = {}, None
     for each in all_arguments(source.tree):
         if each.type_comment:
+            source.counts[each.arg] = count_of(each.type_comment)
             found[each.arg] = types.from_annotation(each.type_comment, source)
     comment = getattr(source.tree, "type_comment", None)
     _check_prefix(source)
@@ -387,6 +396,7 @@ def comment_types(source, names):
                 ", ".join(names),
             )
         if given != ["..."]:
+            source.counts.update({name: count_of(text) for name, text in zip(names, given)})
             found.update({name: types.from_annotation(text, source) for name, text in zip(names, given)})
         if arrow:
             returns = types.from_annotation(ast.unparse(tree.returns), source)

@@ -15,15 +15,16 @@ __all__ = ["Converter", "to_object"]
 class Converter:
     """Prepares the arguments of one program."""
 
-    def __init__(self, program, classes):
-        self.program, self.classes = program, classes
+    def __init__(self, program, classes, counts):
+        self.program, self.classes, self.counts = program, classes, counts
 
     @classmethod
     def of(cls, program):
         """A converter, or None where the call needs none."""
         classes = [i for i, each in enumerate(program.parameters) if _has_class(each.type)]
         keywords = any(each.keyword for each in program.parameters)
-        return cls(program, classes) if classes or keywords or program.uses_grad_mode else None
+        counts = [(i, each.count) for i, each in enumerate(program.parameters) if each.count]
+        return cls(program, classes, counts) if classes or keywords or counts or program.uses_grad_mode else None
 
     def call(self, run, args, kwargs):
         try:
@@ -35,6 +36,9 @@ class Converter:
         for i in self.classes:
             values[i] = to_object(values[i])
             as_interface(values[i], self.program.parameters[i].type)
+        for i, count in self.counts:
+            if isinstance(values[i], (int, float)):
+                values[i] = [values[i]] * count
         if not self.program.uses_grad_mode:
             return run(*values)
         before = torch.is_grad_enabled()

@@ -170,12 +170,16 @@ _RESIZES = {
 def interpolate(emitter, *args, **kwargs):
     """The modes that weigh neighbours are operators; the others are compiled as they are written."""
     items = _bound(emitter, F.interpolate, args, kwargs)
+    for each in ("size", "scale_factor"):  # of a tuple, one number for all dims would be of another type than several
+        item = items[each]
+        if isinstance(item, Static) and isinstance(item.value, tuple) and len(item.value) == 1:
+            items[each] = emitter.value(Static(list(item.value)))
     mode, antialias, again = (items[each] for each in ("mode", "antialias", "recompute_scale_factor"))
     fits = (
         all(isinstance(each, Static) for each in (mode, antialias, again)) and not again.value and not antialias.value
     )
     if not fits or mode.value not in _RESIZES:
-        return emitter.of_library(F.interpolate, list(args), kwargs)
+        return emitter.of_library(F.interpolate, [], items)
     name, dims = _RESIZES[mode.value]
     absent = [emitter.is_none(items[each]) for each in ("size", "scale_factor")]
     if not all(isinstance(each, Static) for each in absent):

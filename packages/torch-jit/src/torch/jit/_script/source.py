@@ -31,6 +31,7 @@ class Source:
 
     def __init__(self, tree, file, lines, first, names):
         self.tree, self.file, self.lines, self.first, self.names = tree, file, lines, first, names
+        self.counts = {}  # of parameters that are a BroadcastingList: how long it is
         self.around = _around[-1] if _around else {}
         self.function = getattr(tree, "name", "<lambda>")
 

@@ -417,6 +417,10 @@ class Subscripts:
             owner = self.visit(where.value)
             if isinstance(owner, ir.Value) and owner.type().kind() == "TensorType":
                 return self._element_in_place(owner, where.slice, name, node.value)
+            if self.is_value(owner) and self.type_of(owner).kind() == "TupleType":
+                raise self.error(
+                    f"'{self.type_of(owner)}' object does not support augmented assign", "make a new tuple"
+                )
         old = self.visit(_load(node.target))
         new = self.visit(node.value)
         if isinstance(old, ir.Value) and old.type().kind() == "TensorType":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import importlib
 import re
 import typing
 import warnings
@@ -153,7 +154,7 @@ def _generic(annotation, origin, inner, source):
         return union(types)
     if getattr(origin, "__name__", "") == "Future":
         return ir.FutureType(from_annotation(inner[0], source))
-    if annotation_is_final(annotation):
+    if annotation_is_final(annotation) or origin is typing.Annotated:
         return from_annotation(inner[0], source)
     raise AnnotationError(f"Unknown type annotation: {annotation}")
 
@@ -201,7 +202,7 @@ def _evaluate(text, source):
             if name in _NAMED:
                 return _NAMED[name]
             if re.fullmatch(r"BroadcastingList[1-6]", name):
-                return typing.List  # noqa: UP006
+                return getattr(importlib.import_module("torch.jit.annotations"), name)
             if hasattr(typing, name):
                 return getattr(typing, name)
             raise NameError(name)
