@@ -209,3 +209,21 @@ def test_all_calls_that_rules_refuse_are_named_at_once_with_their_lines():
         torch.onnx.export(Net(), (torch.rand(1, 1, 4, 4),))
     text = str(error.value)
     assert text.count("test_program.py") == 2 and "'nearest'" in text and "of order 2" in text
+
+
+def test_an_int_that_may_change_is_an_input_of_the_file():
+    class Repeated(nn.Module):
+        def forward(self, x, n):
+            with torch.no_grad():
+                y = x * n
+            return y.repeat(n, 1)
+
+    sizes = {"x": {0: torch.export.Dim("rows")}, "n": torch.export.Dim.DYNAMIC}
+    program = torch.onnx.export(Repeated(), (torch.ones(2, 3), 3), dynamic_shapes=sizes, dynamo=True)
+    assert [(i.name, len(i.type.tensor_type.shape.dim)) for i in program.model_proto.graph.input] == [
+        ("x", 2),
+        ("n", 0),
+    ]
+    for rows, n in ((4, 2), (1, 5)):
+        x = torch.randn(rows, 3)
+        torch.testing.assert_close(program(x, n)[0], Repeated()(x, n))

@@ -157,7 +157,12 @@ class ONNXProgram:
         """The tensors of a call by the names of the file's inputs."""
         held = {i.name for i in self.model_proto.graph.initializer}
         inputs = [i for i in self.model_proto.graph.input if i.name not in held]
-        leaves = [x for x in pytree.tree_leaves(self._ordered(args, kwargs)) if isinstance(x, torch.Tensor)]
+        numbers = self._numbers()
+        leaves = [
+            x if isinstance(x, torch.Tensor) else torch.tensor(x)
+            for i, x in enumerate(pytree.tree_leaves(self._ordered(args, kwargs)))
+            if isinstance(x, torch.Tensor) or (i in numbers and isinstance(x, int))
+        ]
         if len(leaves) != len(inputs):
             raise ValueError(
                 f"ONNXProgram: the file takes {len(inputs)} tensors ({', '.join(i.name for i in inputs)}), got {len(leaves)}"
@@ -171,6 +176,13 @@ class ONNXProgram:
                 raise ValueError(f"ONNXProgram: {info.name} has shape {shape} in the file, got {tuple(x.shape)}")
         named = zip((i.name for i in inputs), leaves, strict=True)
         return {name: x.detach().cpu().numpy() for name, x in named if wanted is None or name in wanted}
+
+    def _numbers(self) -> set[int]:
+        """Which leaves of the arguments are ints that may change: inputs of the file."""
+        if self.exported_program is None:
+            return set()
+        specs = [s for s in self.exported_program.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
+        return {i for i, spec in enumerate(specs) if type(spec.arg).__name__ == "SymIntArgument"}
 
     def _ordered(self, args: tuple, kwargs: dict) -> Any:
         """The arguments by name in the order of the export."""
