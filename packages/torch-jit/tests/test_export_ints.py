@@ -87,6 +87,22 @@ def test_a_loop_over_a_number_that_may_change_fixes_it_and_one_that_has_to_chang
         export(Net(), (torch.ones(4), 3), dynamic_shapes={"x": None, "n": Dim.DYNAMIC})
 
 
+def test_numbers_that_change_only_one_at_a_time_stay_what_they_are_or_are_refused():
+    class Net(nn.Module):
+        def forward(self, x, n):
+            if int(x.shape[0]) != 4 and int(n) != 3:
+                raise RuntimeError("one at a time")
+            return x * n
+
+    sizes = {"x": {0: Dim.AUTO}, "n": Dim.AUTO}
+    program = export(Net(), (torch.ones(4), 3), dynamic_shapes=sizes)
+    torch.testing.assert_close(program.module()(torch.ones(4), 3), torch.full((4,), 3.0))
+    with pytest.raises(
+        UserError, match=r"other sizes of each, and not s0 = \d+, s1 = \d+ together: RuntimeError: one at"
+    ):
+        export(Net(), (torch.ones(4), 3), dynamic_shapes={"x": {0: Dim.DYNAMIC}, "n": Dim.DYNAMIC})
+
+
 def test_a_size_of_the_form_4b_is_held_to_it():
     class Net(nn.Module):
         def forward(self, x, y):

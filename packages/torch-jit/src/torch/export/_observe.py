@@ -141,7 +141,18 @@ class _Runs:
         for n in range(_RUNS if moving or others else 0):
             sizes = {s.name: plans[s.name][n] for s in moving}
             given, forced = others[n] if others else (leaves, {})
-            tapes.append(again(_resized(given, moving, sizes), forced))
+            try:
+                tapes.append(again(_resized(given, moving, sizes), forced))
+            except UserError:
+                raise
+            except Exception as error:  # whatever the program raises says that it does not take these sizes
+                if not sizes:
+                    raise
+                raise UserError(
+                    UserErrorType.CONSTRAINT_VIOLATION,
+                    f"Constraints violated ({', '.join(sizes)})! The program takes other sizes of each, and not "
+                    f"{', '.join(f'{k} = {v}' for k, v in sizes.items())} together: {type(error).__name__}: {error}",
+                ) from error
         tape, varying = join(tapes)
         return Program(_fixed(tape, tapes), moving, varying, leaves, spec, guards)
 
