@@ -72,7 +72,8 @@ void bind_graph(py::module_& m) {
           py::arg("name") = "", py::arg("type") = nullptr)
       .def("addInputToBlock", [](Block& b) { return held(b.add_input()); })
       .def("eraseInput", &Block::erase_input)
-      .def("registerOutput", [](Block& b, Value* v) { return b.register_output(v); })
+      .def(
+          "registerOutput", [](Block& b, Value* v) { return b.register_output(v); }, py::arg("value").none(false))
       .def("replaceOutput", [](Block& b, size_t i, Value* v) { b.replace_output(i, v); })
       .def("eraseOutput", &Block::erase_output)
       .def(
@@ -110,7 +111,8 @@ void bind_graph(py::module_& m) {
           [](Graph& g, size_t i, const std::string& name) { return held(g.block()->insert_input(i, name)); },
           py::arg("i"), py::arg("name") = "")
       .def("eraseInput", [](Graph& g, size_t i) { g.block()->erase_input(i); })
-      .def("registerOutput", [](Graph& g, Value* v) { return g.register_output(v); })
+      .def(
+          "registerOutput", [](Graph& g, Value* v) { return g.register_output(v); }, py::arg("value").none(false))
       .def("eraseOutput", [](Graph& g, size_t i) { g.block()->erase_output(i); })
       .def("replaceOutput", [](Graph& g, size_t i, Value* v) { g.block()->replace_output(i, v); })
       .def("param_node", [](Graph& g) { return held(g.block()->param_node()); })
@@ -119,7 +121,11 @@ void bind_graph(py::module_& m) {
           "create",
           [](Graph& g, const std::string& kind, const std::vector<ValuePtr>& inputs, size_t outputs) {
             std::vector<Value*> in;
-            for (const auto& v : inputs) in.push_back(v.get());
+            for (const auto& v : inputs) {
+              TORCH_CHECK_VALUE(v, "Graph.create: input ", in.size(), " of ", kind,
+                                " is None, not a value of the graph");
+              in.push_back(v.get());
+            }
             return held(g.create(kind, in, outputs));
           },
           py::arg("kind"), py::arg("inputs") = py::list(), py::arg("n_outputs") = 1)
@@ -131,8 +137,10 @@ void bind_graph(py::module_& m) {
             return held(g.clone(&n, [&](Value* v) { return map(held(v)).cast<ValuePtr>().get(); }));
           },
           py::arg("node"), py::arg("map"))
-      .def("insertNode", [](Graph& g, Node* n) { return held(g.insert_node(n)); })
-      .def("appendNode", [](Graph& g, Node* n) { return held(g.block()->append(n)); })
+      .def(
+          "insertNode", [](Graph& g, Node* n) { return held(g.insert_node(n)); }, py::arg("node").none(false))
+      .def(
+          "appendNode", [](Graph& g, Node* n) { return held(g.block()->append(n)); }, py::arg("node").none(false))
       .def("prependNode", [](Graph& g, Node* n) { return held(n->insert_after(g.block()->param_node())); })
       .def(
           "insertConstant",

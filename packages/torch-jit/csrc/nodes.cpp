@@ -78,7 +78,8 @@ void bind_nodes(py::module_& m) {
                if (f->arguments[i].name == name) return held(n.input(i));
              throw py::key_error(n.kind() + " has no argument '" + name + "'");
            })
-      .def("addInput", [](Node& n, Value* v) { return held(n.add_input(v)); })
+      .def(
+          "addInput", [](Node& n, Value* v) { return held(n.add_input(v)); }, py::arg("value").none(false))
       .def("insertInput", [](Node& n, size_t i, Value* v) { return held(n.insert_input(i, v)); })
       .def("replaceInput", [](Node& n, size_t i, Value* v) { n.replace_input(i, v); })
       .def("replaceInputWith", [](Node& n, Value* a, Value* b) { n.replace_input_with(a, b); })

@@ -418,3 +418,12 @@ def test_a_node_says_which_modules_it_stems_from():
     }
     alone = _ir.parse_ir("graph(%x : Tensor):\n  %y : Tensor = aten::t(%x)\n  return (%y)")
     assert alone.findNode("aten::t").getModuleHierarchy() == ""
+
+
+def test_none_is_no_value_of_a_graph():
+    graph = _ir.Graph()
+    with pytest.raises(ValueError, match="Graph.create: input 0 of prim::ListConstruct is None"):
+        graph.create("prim::ListConstruct", [None])
+    for call in (graph.registerOutput, graph.insertNode, graph.appendNode):
+        with pytest.raises(TypeError):
+            call(None)
