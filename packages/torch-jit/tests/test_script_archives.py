@@ -141,3 +141,31 @@ def test_a_file_that_is_not_there_is_named(tmp_path):
             torch.jit.load(missing)
     with pytest.raises(ValueError, match="is a directory"):
         torch.jit.load(tmp_path)
+
+
+class Forks(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        futures = [torch.jit.fork(self.inner, x * i) for i in range(3)]
+        more = torch.jit.fork(_twice, x + 1)
+        total = torch.jit.wait(more)
+        for each in futures:
+            total = total + torch.jit.wait(each)
+        return total
+
+
+def _twice(x: torch.Tensor):
+    return x * 2
+
+
+def test_forks_are_written_as_functions_within_and_read_back():
+    net = torch.jit.script(Forks())
+    file = io.BytesIO()
+    net.save(file)
+    file.seek(0)
+    x = torch.ones(1, 2)
+    assert torch.equal(torch.jit.load(file)(x), net(x)) and torch.equal(net(x), Forks.forward(net, x))
+    assert "def __forked_function() -> Tensor:" in net.code and "fork(__forked_function)" in net.code

@@ -248,6 +248,7 @@ OF_PROGRAMS = {
     "FileCheck": "torch.jit._filecheck",
     "JITException": "torch.jit:Error",
     "ScriptObject": "torch.jit._ir:Object",
+    "_Await": "torch._awaits",
     "_freeze_module": "torch.jit._freeze:freeze_object",
 }  # fmt: skip
 

@@ -23,6 +23,7 @@ PARTS = {
     "fx": "torch-jit",
     "export": "torch-jit",
     "_logging": "torch-jit",
+    "_awaits": "torch-jit",
     "_decomp": "torch-jit",
     "_export": "torch-jit",
     "onnx": "torch-onnx",

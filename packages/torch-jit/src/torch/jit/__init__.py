@@ -16,6 +16,7 @@ _TRACE = {
     "trace": "_trace", "trace_module": "_trace", "TopLevelTracedModule": "_modules", "freeze": "_freeze",
     "compile": "_old", "get_trace_graph": "_old", "get_tracing_state": "_old", "scope": "_old", "verify": "_old",
     "weak_module": "_old", "weak_script": "_old", "weak_script_method": "_old",
+    **dict.fromkeys(("_Await", "_awaitable", "_awaitable_nowait", "_awaitable_wait"), "_await"),
     "_flatten": "_flat", "_unique_state_dict": "_flat", "_hide_source_ranges": "_flat",
     "optimize_for_inference": "_freeze", "run_frozen_optimizations": "_freeze",
     **dict.fromkeys(

@@ -11,6 +11,7 @@ import warnings
 
 import torch
 
+from .. import _await
 from .. import _ir as ir
 from . import types
 from .library import handles, is_library, specially
@@ -529,7 +530,17 @@ def fork(emitter, fn, *args, **kwargs):
     return emitter.forked(emit, [owner, *args, *kwargs.values()])
 
 
-@handles(torch.jit.wait)
+@handles(_await._awaitable)
+def awaitable(emitter, fn, *args, **kwargs):
+    return fork(emitter, fn, *args, **kwargs)
+
+
+@handles(_await._awaitable_nowait)
+def awaitable_nowait(emitter, item):
+    return emitter.forked(lambda inner, items: items[0], [emitter.value(item)])
+
+
+@handles(torch.jit.wait, _await._awaitable_wait)
 def wait(emitter, future):
     value = emitter.value(future)
     return emitter.node("aten::wait", [value], [value.type().getElementType()]).output()

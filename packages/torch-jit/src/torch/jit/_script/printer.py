@@ -113,6 +113,8 @@ class Printer:
         absorbed = set()
 
         def take(user, at):
+            if user.kind() == "prim::fork":  # the function within refers to names
+                return at
             # From the last input to the first: each must be computed immediately before what is taken already.
             for value in reversed(list(user.inputs())):
                 node = value.node()
@@ -134,7 +136,8 @@ class Printer:
             each.user.kind() in ("prim::format_list", "prim::percent_format_list") for each in value.uses()
         ):
             return True
-        kinds = ("prim::If", "prim::Loop", "prim::SetAttr", "prim::TupleUnpack", "prim::ListUnpack", "prim::GetAttr")
+        kinds = ("prim::If", "prim::Loop", "prim::SetAttr", "prim::TupleUnpack", "prim::ListUnpack", "prim::GetAttr",
+                 "prim::fork")  # fmt: skip
         return node.outputsSize() == 1 and len(value.uses()) == 1 and node.kind() not in kinds
 
     def statement(self, node, indent):
@@ -155,11 +158,24 @@ class Printer:
         elif kind in ("prim::TupleUnpack", "prim::ListUnpack"):
             names = ", ".join(self.name(each) for each in node.outputs())
             self.lines.append(f"{pad}{names}, = {self.expression(node.input(0))}")
+        elif kind == "prim::fork":
+            self.fork(node, indent)
         elif node.outputsSize() == 0:
             self.lines.append(f"{pad}{self.call(node)}")
         else:
             names = ", ".join(self.name(each) for each in node.outputs())
             self.lines.append(f"{pad}{names} = {self.call(node)}")
+
+    def fork(self, node, indent):
+        """A function within this one, which sees the names around it, and its call."""
+        pad, graph, name = "  " * indent, node.g("Subgraph"), self._fresh("__forked_function")
+        inner = Printer(self.function, self.tensors, self.note if self.saving else None, name)
+        inner.graph, inner.lines, inner.taken = graph, self.lines, self.taken
+        inner.names = {value: self.expression(given) for value, given in zip(graph.inputs(), node.inputs())}
+        returns = self.annotation(next(iter(graph.outputs())).type())
+        self.lines.append(f"{pad}def {name}() -> {returns}:")
+        inner.block(graph.param_node().owningBlock(), indent + 1, returned=True)
+        self.lines.append(f"{pad}{self.name(node.output())} = fork({name})")
 
     def loop(self, node, indent):
         """``for`` where only the count decides; else ``while``, with the count among the conditions."""

@@ -152,7 +152,7 @@ def _generic(annotation, origin, inner, source):
             found = from_annotation(each, source)
             types += [] if found in types else [found]
         return union(types)
-    if getattr(origin, "__name__", "") == "Future":
+    if getattr(origin, "__name__", "") in ("Future", "_Await"):
         return ir.FutureType(from_annotation(inner[0], source))
     if annotation_is_final(annotation) or origin is typing.Annotated:
         return from_annotation(inner[0], source)
