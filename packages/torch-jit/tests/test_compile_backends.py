@@ -1,5 +1,7 @@
 """Backends of ``torch.compile``: what they get, and by which names they go."""
 
+import re
+
 import compile_cases
 import pytest
 import torch
@@ -138,3 +140,20 @@ def test_suppressed_errors_leave_the_function_as_it_was_written():
 def test_strided_tensors_are_made_for_tests():
     made = torch._dynamo.testing.rand_strided((2, 3), (1, 4), extra_size=2)
     assert made.shape == (2, 3) and made.stride() == (1, 4) and made.untyped_storage().nbytes() == 4 * 12
+
+
+def test_nodes_of_inputs_whose_sizes_may_change_have_symbolic_ones():
+    graphs = []
+
+    def backend(module, examples):
+        graphs.append((module, [tuple(x.shape) for x in examples]))
+        return module.forward
+
+    compiled = torch.compile(lambda x, y: x @ y + x.shape[0], backend=backend, dynamic=True, fullgraph=True)
+    for n in (4, 5):
+        assert compiled(torch.ones(n, 3), torch.ones(3, n)).shape == (n, n)
+    ((module, shapes),) = graphs
+    said = [str(tuple(node.meta["example_value"].shape)) for node in module.graph.nodes if node.op == "placeholder"]
+    assert shapes == [(4, 3), (3, 4)] and said[0] != "(4, 3)"
+    first, second = (re.findall(r"s\d+", text) for text in said)
+    assert first[0] == second[-1], "a size that two inputs share has one name"

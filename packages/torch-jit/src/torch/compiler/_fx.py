@@ -7,6 +7,7 @@ import re
 
 import torch
 from torch import fx
+from torch.export._tape import describe, hollow
 
 _DTYPES = (
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64, torch.complex32,
@@ -29,12 +30,25 @@ def graph_module(observer, graph):
         node = made.placeholder(f"{name}{i}" if len(names) > 1 else name)
         values[value.unique()] = node
         node.meta["example_value"] = node.meta["val"] = observer.examples[i]
+        _name_sizes(observer, i, node)
     root = torch.nn.Module()
     for node in graph.nodes():
         _convert(root, made, node, values)
     made.output(values[next(iter(graph.outputs())).unique()])
     made.lint()
     return fx.GraphModule(root, made), list(observer.examples)
+
+
+def _name_sizes(observer, i, node):
+    """Of an input whose sizes may change the node has a fake tensor with symbolic ones; equal sizes have one name."""
+    space, value = getattr(observer, "space", None), observer.examples[i]
+    if space is None or not isinstance(value, torch.Tensor):
+        return
+    names = {dim: space.extents.same.get(name, name) for (at, dim), name in space.free.items() if at == i}
+    if names:
+        sizes = [f"s{names[d][1:]}" if d in names else n for d, n in enumerate(value.shape)]
+        describe(node, hollow(value.shape, value.stride(), value.dtype), sizes, value.device)
+        node.meta["example_value"] = node.meta["val"]
 
 
 def _convert(root, made, node, values):
