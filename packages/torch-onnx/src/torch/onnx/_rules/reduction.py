@@ -218,27 +218,47 @@ def nll_loss(w, a, out):
     return w.op("Reshape", found, w.const([], torch.int64)) if a.self.rank == 1 and a.reduction == 0 else found
 
 
+def _classes(w, x, axis, dtype):
+    """How many classes the scores tell apart."""
+    return w.cast(w.op("Gather", w.op("Shape", x), w.const(axis, torch.int64), axis=0), dtype, torch.int64)
+
+
 @rule("cross_entropy")
 def cross_entropy(w, a, out):
     x, dtype = a.self, out[0].dtype
     scores = w.op("LogSoftmax", x, axis=1 if x.rank > 1 else 0)
+    axis = 1 if x.rank > 1 else 0
+    weight = a.weight and w.reshape(w.name(a.weight), [-1, *[1] * max(x.rank - 2, 0)])
     if a.target.is_float:
-        weighted = w.op("Mul", scores, a.target)
-        if a.weight is not None or a.label_smoothing:
-            raise NotImplementedError("cross_entropy with chances as targets is written without weights and smoothing")
-        found = w.op("Neg", w.reduce("ReduceSum", weighted, [1 if x.rank > 1 else 0], False))
+        target = w.name(a.target)
+        if a.label_smoothing:
+            kept = w.op("Mul", target, w.const(1 - a.label_smoothing, dtype))
+            target = w.op("Add", kept, w.op("Div", w.const(a.label_smoothing, dtype), _classes(w, x, axis, dtype)))
+        weighted = w.op("Mul", scores, target)
+        weighted = weighted if weight is None else w.op("Mul", weighted, weight)
+        found = w.op("Neg", w.reduce("ReduceSum", weighted, [axis], False))
         if a.reduction != 1 or x.rank == 1:
             return _reduced(w, found, a.reduction)
         return w.op("Div", w.reduce("ReduceSum", found, None, False), w.cast(w.op("Size", found), dtype, torch.int64))
     target = w.name(a.target)
     if x.rank == 1:
         scores, target = w.unsqueeze(scores, 0), w.reshape(target, [1])
-    options = {"reduction": ("none", "mean", "sum")[a.reduction], "ignore_index": a.ignore_index}
+    reduction = 0 if a.label_smoothing else a.reduction
+    options = {"reduction": ("none", "mean", "sum")[reduction], "ignore_index": a.ignore_index}
     found = w.op("NegativeLogLikelihoodLoss", scores, target, a.weight, **options)
     if a.label_smoothing:
-        if a.weight is not None or a.ignore_index >= 0 or x.rank == 1:
-            raise NotImplementedError("cross_entropy with label_smoothing is written without weights and ignore_index")
-        smooth = _reduced(w, w.op("Neg", w.reduce("ReduceMean", scores, [1], False)), a.reduction)
+        counts = w.op("Not", w.op("Equal", target, w.const(a.ignore_index, torch.int64)))
+        counted = w.cast(counts, dtype, torch.bool)
+        weighted = scores if weight is None else w.op("Mul", scores, weight)
+        smooth = w.op("Neg", w.reduce("ReduceSum", weighted, [1], False))
+        smooth = w.op("Div", w.op("Mul", smooth, counted), _classes(w, x, axis, dtype))
         share = w.const(a.label_smoothing, dtype)
         found = w.op("Add", w.op("Mul", found, w.const(1 - a.label_smoothing, dtype)), w.op("Mul", smooth, share))
+        if a.reduction:
+            found = w.reduce("ReduceSum", found, None, False)
+        if a.reduction == 1:
+            if weight is not None:
+                own = w.op("Gather", a.weight, w.op("Where", counts, target, w.const(0, torch.int64)), axis=0)
+                counted = w.op("Mul", own, counted)
+            found = w.op("Div", found, w.reduce("ReduceSum", counted, None, False))
     return w.op("Reshape", found, w.const([], torch.int64)) if x.rank == 1 and a.reduction == 0 else found
