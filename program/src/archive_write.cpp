@@ -120,6 +120,7 @@ class Writer final : Names {
     return at->second;
   }
   std::string items(const std::vector<Cell>& list) {
+    Deeper deeper("the text of a value");
     std::string out;
     for (const Cell& c : list) out += (out.empty() ? "" : ", ") + value(c);
     return out;
@@ -140,6 +141,7 @@ class Writer final : Names {
         return "tuple<" + (t && !t->name().empty() ? type(t) : "") + ">(" + items(c.items()) + ")";
       }
       case Tag::Dict: {
+        Deeper deeper("the text of a value");
         const DictHeap& d = c.to_dict();
         std::string out;
         for (const auto& e : d.entries)

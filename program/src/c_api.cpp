@@ -110,6 +110,7 @@ Cell cell_of(const torch_value& v) {
 }
 
 void collect(const Cell& c, std::vector<Tensor>& out) {
+  torch::program::Deeper deeper("the tensors of a result");
   if (c.is(Cell::Tag::Tensor)) {
     out.push_back(c.to_tensor());
   } else if (c.is(Cell::Tag::Tuple) || c.is(Cell::Tag::List)) {

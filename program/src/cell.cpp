@@ -3,7 +3,9 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <utility>
 
+#include "torch/program/function.h"
 #include "torch/program/klass.h"
 
 namespace torch::program {
@@ -46,7 +48,49 @@ std::string quote(const std::string& s) {
   return out + q;
 }
 
+// What was let go of so deep within other values that the stack would not hold it: freed when those are.
+struct Waiting {
+  Cell value;
+  Waiting* next;
+};
+thread_local Waiting* waiting = nullptr;
+thread_local int freed_within = 0, walked = 0;
+constexpr int kMostFreedWithin = 100, kMostWalked = 1000;
+
+void let_go(Cell& c) noexcept {
+  if (c.tag() < Cell::Tag::List || c.tag() > Cell::Tag::Future) return;  // holds no others
+  if (freed_within == kMostFreedWithin) {
+    waiting = new Waiting{std::move(c), waiting};
+    return;
+  }
+  ++freed_within;
+  c = Cell();
+  while (freed_within == 1 && waiting) {
+    Waiting* w = std::exchange(waiting, waiting->next);
+    delete w;
+  }
+  --freed_within;
+}
+
 }  // namespace
+
+ListHeap::~ListHeap() {
+  for (Cell& c : items) let_go(c);
+}
+ObjectHeap::~ObjectHeap() {
+  for (Cell& c : slots) let_go(c);
+}
+DictHeap::~DictHeap() {
+  for (Entry& e : entries) let_go(e.value);
+}
+
+Deeper::Deeper(const char* walk) {
+  if (walked == kMostWalked)
+    throw Raised(ErrorKind::Runtime, "RecursionError",
+                 message(walk, ": values lie in each other more than ", kMostWalked, " deep, or in themselves"));
+  ++walked;
+}
+Deeper::~Deeper() { --walked; }
 
 Cell::Cell(std::complex<double> v) : Cell(take(Tag::Complex, new ComplexHeap(v))) {}
 Cell::Cell(std::string s) : Cell(take(Tag::String, new TextHeap(std::move(s)))) {}
@@ -265,6 +309,7 @@ bool equal(const Cell& a, const Cell& b) {
     case Tag::List: {
       const auto &x = a.items(), &y = b.items();
       if (x.size() != y.size()) return false;
+      Deeper deeper("comparison");
       for (size_t i = 0; i < x.size(); ++i)
         if (!equal(x[i], y[i])) return false;
       return true;
@@ -272,6 +317,7 @@ bool equal(const Cell& a, const Cell& b) {
     case Tag::Dict: {
       const DictHeap &x = a.to_dict(), &y = b.to_dict();
       if (x.size() != y.size()) return false;
+      Deeper deeper("comparison");
       for (const auto& e : x.entries) {
         if (!e.alive) continue;
         const Cell* other = y.find(e.key);
@@ -356,6 +402,7 @@ bool matches(const Cell& c, const Type& t) {
 
 std::string Cell::repr() const {
   auto join = [](const std::vector<Cell>& items) {
+    Deeper deeper("str");
     std::string out;
     for (const Cell& c : items) out += (out.empty() ? "" : ", ") + c.repr();
     return out;
@@ -390,6 +437,7 @@ std::string Cell::repr() const {
     case Tag::Tuple:
       return "(" + join(items()) + (items().size() == 1 ? ",)" : ")");
     case Tag::Dict: {
+      Deeper deeper("str");
       std::string out;
       for (const auto& e : to_dict().entries)
         if (e.alive) out += (out.empty() ? "" : ", ") + e.key.repr() + ": " + e.value.repr();

@@ -43,6 +43,7 @@ std::string number(double d) {
 std::string literal(const Cell& c) {
   using Tag = Cell::Tag;
   auto list = [](const std::vector<Cell>& items) {
+    Deeper deeper("the text of a value");
     std::string out;
     for (const Cell& each : items) out += (out.empty() ? "" : ", ") + literal(each);
     return out;
@@ -87,6 +88,7 @@ std::string literal(const Cell& c) {
     case Tag::Tuple:
       return "(" + list(c.items()) + (c.items().size() == 1 ? ",)" : ")");
     case Tag::Dict: {
+      Deeper deeper("the text of a value");
       std::string out;
       for (const auto& e : c.to_dict().entries)
         if (e.alive) out += (out.empty() ? "" : ", ") + literal(e.key) + ": " + literal(e.value);

@@ -34,6 +34,7 @@ struct Sight {
       big |= c.to_tensor().numel() >= kReleaseNumel;
       keys |= c.to_tensor().keys();
     } else if (c.is(Cell::Tag::List) || c.is(Cell::Tag::Tuple)) {
+      Deeper deeper("the arguments of a call");
       for (const Cell& each : c.items()) look_at(each);
     }
   }

@@ -92,7 +92,17 @@ py::object named_tuple(const Type& t) {
   return classes()[name];
 }
 
+// One step into containers within containers, which may lie in themselves.
+struct Recursive {
+  Recursive() {
+    if (Py_EnterRecursiveCall(" while a value goes between Python and a program")) throw py::error_already_set();
+  }
+  ~Recursive() { Py_LeaveRecursiveCall(); }
+  Recursive(const Recursive&) = delete;
+};
+
 Cell to_list(py::handle value, bool tuple) {
+  Recursive deeper;
   std::vector<Cell> items;
   for (py::handle each : py::reinterpret_borrow<py::sequence>(value)) items.push_back(to_cell(each));
   return tuple ? Cell::tuple(std::move(items)) : Cell::list(std::move(items), nullptr);
@@ -125,6 +135,7 @@ Cell to_cell(py::handle value) {
   } else if (PyRange_Check(o)) {
     return to_list(value, false);
   } else if (PyDict_Check(o)) {
+    Recursive deeper;
     Cell d = Cell::dict(nullptr, nullptr);
     for (auto [k, v] : py::reinterpret_borrow<py::dict>(value)) d.to_dict().set(to_cell(k), to_cell(v));
     auto& entries = d.to_dict().entries;
@@ -191,11 +202,13 @@ py::object to_python(const Cell& c) {
     case Tag::String:
       return py::str(c.to_string());
     case Tag::List: {
+      Recursive deeper;
       py::list out;
       for (const Cell& each : c.items()) out.append(to_python(each));
       return out;
     }
     case Tag::Tuple: {
+      Recursive deeper;
       const ListHeap& l = c.to_list();
       py::tuple out(l.items.size());
       for (size_t i = 0; i < l.items.size(); ++i) out[i] = to_python(l.items[i]);
@@ -203,6 +216,7 @@ py::object to_python(const Cell& c) {
       return out;
     }
     case Tag::Dict: {
+      Recursive deeper;
       py::dict out;
       for (const auto& e : c.to_dict().entries)
         if (e.alive) out[to_python(e.key)] = to_python(e.value);

@@ -170,6 +170,14 @@ TORCH_PROGRAM_API bool matches(const Cell& c, const Type& t);
 // elements fit. False when it cannot.
 TORCH_PROGRAM_API bool fit(Cell& c, const TypePtr& t);
 
+// One step of a walk over values that lie in others. Lists hold lists, and themselves: 1000 steps are a RecursionError.
+class TORCH_PROGRAM_API Deeper {
+ public:
+  explicit Deeper(const char* walk);
+  ~Deeper();
+  Deeper(const Deeper&) = delete;
+};
+
 struct TextHeap final : Heap {
   std::string text;
   explicit TextHeap(std::string t) : text(std::move(t)) {}
@@ -178,13 +186,15 @@ struct ComplexHeap final : Heap {
   std::complex<double> value;
   explicit ComplexHeap(std::complex<double> v) : value(v) {}
 };
-struct ListHeap final : Heap {  // and tuples
+struct TORCH_PROGRAM_API ListHeap final : Heap {  // and tuples
   std::vector<Cell> items;
   TypePtr type;  // of the elements; of a named tuple, its own
+  ~ListHeap() override;
 };
-struct ObjectHeap final : Heap {
+struct TORCH_PROGRAM_API ObjectHeap final : Heap {
   ClassPtr type;
   std::vector<Cell> slots;
+  ~ObjectHeap() override;
 };
 struct EnumHeap final : Heap {
   TypePtr type;
@@ -215,6 +225,7 @@ struct TORCH_PROGRAM_API DictHeap final : Heap {
   TypePtr key_type, value_type;
   std::vector<Entry> entries;
   std::unordered_map<Cell, size_t, Hash, Equal> index;
+  ~DictHeap() override;
 
   const Cell* find(const Cell& key) const;
   void set(const Cell& key, Cell value);

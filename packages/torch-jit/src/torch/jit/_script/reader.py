@@ -104,7 +104,9 @@ class Code:
                 try:
                     tree = ast.parse(text, f"code/{path}")
                 except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-                    raise ScriptError(f"code/{path} is no text of a program: {error}") from None
+                    raise ScriptError(
+                        f"code/{path} is no text of a program: {str(error) or 'it nests too deeply'}"
+                    ) from None
                 lines = text.splitlines(keepends=True)
                 self.trees[module] = {node.name: (node, lines, path) for node in tree.body if hasattr(node, "name")}
         return self.trees[module]
