@@ -216,7 +216,21 @@ bool has_effects(const Node& n) {
         "prim::unchecked_unwrap_optional", "prim::isinstance", "prim::CreateObject"})
     if (n.is(plain)) return false;
   const Signature* f = n.signature();
-  return !f || f->has_effects || is_random(n);
+  return !f || f->has_effects || is_random(n) || trains(n);
+}
+
+bool trains(const Node& n) {
+  const Signature* f = n.signature();
+  if (!f || !f->row || n.kind().ends_with("_backward")) return false;
+  bool has_statistics = false, training = true;
+  for (size_t i = 0; i < f->arguments.size() && i < n.inputs().size(); ++i) {
+    const std::string& name = f->arguments[i].name;
+    const Value* v = n.input(i);
+    has_statistics |= name.starts_with("running_") && !(is_constant(v) && constant_value(v).is_none());
+    if ((name == "training" || name == "use_input_stats") && is_constant(v) && constant_value(v).is_number())
+      training = constant_value(v).to_int() != 0;
+  }
+  return has_statistics && training;
 }
 
 bool is_random(const Node& n) {

@@ -68,19 +68,6 @@ bool is_argument(const Value* v, const Parameter& p) {
   }
 }
 
-// Norms change their running statistics while they train, which their schema does not say.
-bool trains(const Node* n, const Schema& s) {
-  bool has_statistics = false, training = true;
-  for (int i = 0; i < s.count; ++i) {
-    const std::string_view name = s.view(s.params[i].name);
-    const Value* v = n->input(size_t(i));
-    has_statistics |= name.starts_with("running_") && !(is_constant(v) && constant_value(v).is_none());
-    if ((name == "training" || name == "use_input_stats") && is_constant(v) && constant_value(v).is_number())
-      training = constant_value(v).to_int() != 0;
-  }
-  return has_statistics && training;
-}
-
 // A call that gives a list which is unpacked at once: chunk, split, unbind.
 Node* unpacked_by(const Node* n) {
   if (n->outputs().size() != 1 || n->output()->uses().size() != 1) return nullptr;
@@ -133,7 +120,7 @@ bool Stretch::takes(Node* n) const {
   if (!f || !f->row || f->has_effects || f->is_random || f->row->attr.is_random) return false;
   const Schema& s = f->row->schema;
   if (n->outputs().size() != s.result_count || s.result_count == 0 || n->inputs().size() != s.count) return false;
-  if (trains(n, s)) return false;
+  if (trains(*n)) return false;
   const bool list = s.result_count == 1 && s.results[0].kind == Kind::TensorList;
   if (list && !unpacked_by(n)) return false;
   for (int i = 0; i < s.result_count; ++i)

@@ -129,7 +129,7 @@ void bind_nodes(py::module_& m) {
           },
           py::arg("file"), py::arg("line"), py::arg("column") = 0, py::arg("text") = "", py::arg("end") = 0)
       .def("isNondeterministic", [](Node& n) { return is_random(n); })
-      .def("hasEffects", [](Node& n) { return n.signature() && n.signature()->has_effects; })
+      .def("hasEffects", [](Node& n) { return n.signature() && (n.signature()->has_effects || trains(n)); })
       .def("hasMultipleOutputs", [](Node& n) { return n.outputs().size() > 1; })
       .def("str", [](Node& n) { return print(n); })
       .def("__str__", [](Node& n) { return print(n) + "\n"; })

@@ -6,6 +6,9 @@ namespace torch::program {
 
 // Whether a node does more than give its outputs: writes to something, prints, raises, calls what may.
 TORCH_PROGRAM_API bool has_effects(const Node& n);
+// Whether a norm changes its running statistics, as it does while it trains: an effect that its schema does not tell
+// of.
+TORCH_PROGRAM_API bool trains(const Node& n);
 // Whether a node draws random numbers; some primitives do only where an argument, like the share of a dropout, says so.
 TORCH_PROGRAM_API bool is_random(const Node& n);
 // Whether running a graph, and what it calls, changes nothing but elements of tensors.

@@ -98,6 +98,9 @@ class AliasDb:
                     self._put(outputs[0], {place})
             else:
                 self._call(node.schema(), inputs, outputs)
+                if node.hasEffects():  # a norm that trains, whose schema does not say so
+                    names = re.findall(r"Tensor\? (running_\w+)", node.schema())
+                    self._written |= self._places(node.namedInput(name) for name in names)
 
     def _go_round(self, given, results, body):
         carried = list(body.inputs())[1:]
