@@ -648,3 +648,8 @@ def test_tensors_that_a_module_holds_keep_their_names():
     torch.export.save(program, buffer)
     buffer.seek(0)
     assert torch.export.load(buffer).module()(torch.ones(2)).tolist() == [8, 13]
+
+
+def test_tensors_one_by_one_are_a_list_also_where_something_is_given_by_name():
+    module = Module(lambda _, x, y: (torch.meshgrid(x, y, indexing="xy"), torch.meshgrid(x, y), torch.block_diag(x, y)))
+    same(module, export(module, (torch.ones(3), torch.arange(2.0))), torch.ones(3), torch.arange(2.0))

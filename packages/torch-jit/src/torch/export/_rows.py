@@ -79,9 +79,9 @@ def _spellings(schema, args, kwargs):
     names = {a.name for a in schema.arguments}
     kwargs = {k if k in names else _RENAMED.get(k, k): v for k, v in kwargs.items() if k not in _IGNORED or k in names}
     yield args, kwargs
-    if len(schema.arguments) == 1 and schema.arguments[0].type == "Tensor[]":
-        yield (args,), kwargs  # the tensors one by one: block_diag(x, y)
     places = [a for a in schema.arguments if not a.kwarg_only]
+    if len(places) == 1 and places[0].type == "Tensor[]":
+        yield (args,), kwargs  # the tensors one by one: block_diag(x, y)
     for i, a in enumerate(places):
         if re.fullmatch(r"int\[\d*\]\??", a.type) and len(args) > i and all(_is_int(v) for v in args[i:]):
             yield (*args[:i], tuple(args[i:])), kwargs
