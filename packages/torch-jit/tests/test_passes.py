@@ -418,10 +418,19 @@ def test_pictures():
     )
 
 
-def test_the_symbolic_world_is_numbers():
+def test_questions_about_sizes_are_answered_for_numbers_and_for_names():
+    from torch._symbols import named
+
     assert symbolic_shapes.statically_known_true(2 == 2) and symbolic_shapes.free_symbols(torch.ones(1)) == set()
     assert symbolic_shapes.guard_int(3) == 3 and not symbolic_shapes.sym_or(False, 1 > 2)
-    with pytest.raises(NotImplementedError, match="ShapeEnv: symbolic sizes"):
+    size = named("s0", 3)
+    assert symbolic_shapes.guard_int(size) == 3 and symbolic_shapes.guard_bool(size > 2)
+    assert not symbolic_shapes.statically_known_true(size > 2) and not symbolic_shapes.statically_known_false(size > 2)
+    assert symbolic_shapes.guard_or_true(size > 9) and not symbolic_shapes.guard_or_false(size > 2)
+    assert symbolic_shapes.is_symbolic(size) and not symbolic_shapes.is_concrete_int(size)
+    assert symbolic_shapes.free_symbols([size * named("u1", 2)]) == {"s0", "u1"}
+    assert symbolic_shapes.free_unbacked_symbols(size + named("u1", 2)) == {"u1"}
+    with pytest.raises(NotImplementedError, match="ShapeEnv: sizes get their names from an export"):
         symbolic_shapes.ShapeEnv()
     assert proxy_tensor.get_proxy_mode() is None
 
