@@ -471,3 +471,25 @@ def test_constants_of_modules_are_there_after_loading():
     assert copy.deepcopy(net).layer.padding_mode == "reflect"
     with pytest.raises(AttributeError, match="has no attribute 'stride_of_nothing'"):
         _ = net.layer.stride_of_nothing
+
+
+def test_modules_of_one_class_have_the_methods_of_their_own_texts():
+    class Net(torch.jit.ScriptModule):
+        def __init__(self):
+            super().__init__()
+
+    double, negative, again = Net(), Net(), Net()
+    double.define("def scaled(self, x): return 2 * x")
+    negative.define("def scaled(self, x): return -x")
+    again.define("def scaled(self, x): return 2 * x")
+    assert [net.scaled(torch.ones(1)).item() for net in (double, negative, again)] == [2, -1, 2]
+
+
+def test_two_modules_of_2018_have_the_methods_of_the_text_in_their_class():
+    class Net(torch.jit.ScriptModule):
+        def __init__(self, k: int):
+            super().__init__()
+            self.register_buffer("k", torch.tensor(float(k)))
+            self.define("def forward(self, x): return self.k * x")
+
+    assert [Net(k)(torch.ones(1)).item() for k in (2, 3)] == [2, 3]

@@ -36,12 +36,16 @@ class Concrete:
         self.slots, self.children, self.constants, self.failed = {}, {}, {}, {}
         self.kinds = {}  # of slots: "parameter", "buffer" or "attribute"
         self.programs = {}
+        # Methods that came from texts: the module gets their compiled forms in their place.
+        self.texts = {
+            name: fn for name, fn in python.__dict__.items() if inspect.isfunction(fn) and hasattr(fn, "_text")
+        }
         self.hooks, self.compiled_hooks = Hooks(), None
         self.type = None
 
     def function(self, name):
         """The Python function behind a method, or None."""
-        found = self.python.__dict__.get(name)
+        found = self.texts.get(name) or self.python.__dict__.get(name)
         if found is not None and (inspect.isfunction(found) or hasattr(found, "_script_function")):
             return found
         if inspect.ismethod(found) and found.__self__ is self.python:
@@ -73,7 +77,8 @@ class Concrete:
         )
         slots = tuple((name, str(type), self.kinds[name]) for name, type in self.slots.items())
         constants = tuple((name, _text(value)) for name, value in self.constants.items())
-        own = type(self.python), id(forward) if forward else None
+        texts = tuple((name, fn._text) for name, fn in self.texts.items())
+        own = type(self.python), id(forward) if forward else None, texts
         return *own, slots, constants, children, tuple(self.failed), self.hooks.key()
 
 

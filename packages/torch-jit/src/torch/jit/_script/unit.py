@@ -55,7 +55,10 @@ def functions_of(text, names=None):
         line = (error.text or "").rstrip()
         raise ScriptError(f"SyntaxError: {error.msg}, in line {error.lineno}: {line.strip()}") from None
     exec(code, space)  # definitions only; their defaults are the caller's own text
-    return {node.name: space[node.name] for node in tree.body}
+    made = {node.name: space[node.name] for node in tree.body}
+    for fn in made.values():
+        fn._text = text
+    return made
 
 
 class CompilationUnit:
