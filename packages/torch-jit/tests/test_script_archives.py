@@ -169,3 +169,26 @@ def test_forks_are_written_as_functions_within_and_read_back():
     x = torch.ones(1, 2)
     assert torch.equal(torch.jit.load(file)(x), net(x)) and torch.equal(net(x), Forks.forward(net, x))
     assert "def __forked_function() -> Tensor:" in net.code and "fork(__forked_function)" in net.code
+
+
+def test_constants_that_look_at_one_memory_in_two_ways_stay_two(tmp_path):
+    weight = torch.arange(4.0).view(2, 2)
+    turned = weight.t()
+    traced = torch.jit.trace(lambda x: (x @ weight, x @ turned), torch.ones(1, 2))
+    traced.save(tmp_path / "both.pt")
+    x = torch.tensor([[1.0, 2.0]])
+    assert [each.tolist() for each in torch.jit.load(tmp_path / "both.pt")(x)] == [[[4, 7]], [[2, 8]]]
+
+
+def test_sparse_constants_are_saved(tmp_path):
+    class Sparse(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.table = torch.eye(2).to_sparse()
+
+        def forward(self, x: torch.Tensor):
+            return self.table, x
+
+    torch.jit.freeze(torch.jit.script(Sparse().eval())).save(tmp_path / "sparse.pt")
+    table, _ = torch.jit.load(tmp_path / "sparse.pt")(torch.ones(2))
+    assert torch.equal(table.to_dense(), torch.eye(2))

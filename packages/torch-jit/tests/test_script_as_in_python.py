@@ -309,3 +309,26 @@ def test_an_unused_method_of_a_script_class_raises_only_when_it_is_called():
     assert used(False) == 1
     with pytest.raises(torch.jit.Error, match="annotated to be ignored"):
         used(True)
+
+
+class Quoted(typing.NamedTuple):
+    number: "float"
+    more: "typing.List[float]"  # noqa: UP006
+
+
+def test_named_tuples_say_their_types_in_quotes():
+    def total(x: float):
+        both = Quoted(x, [1.0, 2.0])
+        return both.number + sum(both.more)
+
+    assert torch.jit.script(total)(3.0) == 6.0
+
+
+def test_generators_are_seeded_within_a_script():
+    def draw():
+        generator = torch.Generator()
+        generator.manual_seed(7)
+        return generator.initial_seed(), torch.empty(2).normal_(0.0, 1.0, generator=generator)
+
+    seed, drawn = torch.jit.script(draw)()
+    assert seed == 7 and torch.equal(drawn, draw()[1])

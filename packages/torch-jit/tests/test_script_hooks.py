@@ -166,7 +166,7 @@ def forward(self, input: tuple[str], output: str):
         (wrong_count, "has the wrong number of contained types for the input argument's Tuple"),
         (wrong_output, "has the wrong type for the output argument. Received type: 'int'. Expected type: 'str'"),
         (too_few, "was expected to only have exactly 3 inputs but it had 2 inputs"),
-        (forward, "Can't define hook: forward on class Outer because a method or hook with that name already exists"),
+        (forward, "Can't define hook: forward on class: Outer because a method or hook with that name already exists"),
         (len, "is not a function"),
     ],
 )

@@ -96,6 +96,8 @@ class _Freezing:
             return False
         if owner.hasattr(name):
             self.kept.add((owner, name))
+            if (child := _child(owner, name)) is not None:
+                self.whole |= set(_modules(child))
             return True
         function = owner._type().find_method(name)
         if function is not None and (owner is not self.root or name != "forward"):

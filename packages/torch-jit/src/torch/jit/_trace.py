@@ -532,6 +532,8 @@ def _shape_of(graph):
             if isinstance(held, torch.Tensor):
                 tensors.append(held)
                 held = "a tensor"
+            elif isinstance(held, ir.Function):
+                held = held.name
             lines.append((node.kind(), *(numbers[v.unique()] for v in node.inputs()), _UNIQUE.sub("", str(held))))
             for inner in node.blocks():
                 visit(inner)

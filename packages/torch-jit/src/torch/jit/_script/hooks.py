@@ -58,13 +58,14 @@ def hooks_of(module):
                 f"hook '{fn.__name__}' of {name} is marked to be left out of scripts", way_out="remove it"
             )
         if given.setdefault(fn.__name__, fn) is not fn:
+            word = "Pre-hook" if fn in found.before else "Hook"
             raise ScriptError(
-                f"Hook '{fn.__name__}' on {name} has at least two different python definitions",
-                way_out="use unique names for all hooks",
+                f"{word} '{fn.__name__}' on {name} has at least two different python definitions. Please use unique names for "
+                "all hooks."
             )
         if hasattr(type(module), fn.__name__) or fn.__name__ in module.__dict__:
             raise ScriptError(
-                f"Can't define hook: {fn.__name__} on class {name} because a method or hook with that name already exists"
+                f"Can't define hook: {fn.__name__} on class: {name} because a method or hook with that name already exists"
             )
     return found
 

@@ -9,15 +9,23 @@ import torch
 __all__ = ["constant", "is_default", "literal", "schema_parameters"]
 
 
+def _is_same(a, b):
+    """Whether two tensors are one, or the same view of the same memory."""
+    if a is b:
+        return True
+    looks = [(t.layout, t.device, t.dtype, t.shape) for t in (a, b)]
+    if looks[0] != looks[1] or a.layout != torch.strided or a.is_meta:
+        return False
+    return a.stride() == b.stride() and a.data_ptr() == b.data_ptr() != 0
+
+
 def literal(value, tensors=None):
     """The text of a constant; tensors become ``CONSTANTS.c0``."""
     if isinstance(value, torch.Tensor):
         if tensors is None:
             return f"<tensor {list(value.shape)}>"
         for i, each in enumerate(tensors):
-            if each is value or (
-                each.shape == value.shape and each.dtype == value.dtype and each.data_ptr() == value.data_ptr() != 0
-            ):
+            if _is_same(each, value):
                 return f"CONSTANTS.c{i}"
         tensors.append(value)
         return f"CONSTANTS.c{len(tensors) - 1}"

@@ -22,6 +22,16 @@ for _name in ("backward", "requires_grad_"):
     _by_python(_name)
 
 
+@on("GeneratorType", "seed")
+def generator_seed(emitter, generator):
+    return emitter.python_operator("seed", operators.operator("seed"), [generator], {})
+
+
+@on("GeneratorType", "initial_seed")
+def generator_initial_seed(emitter, generator):
+    return emitter.python_operator("initial_seed", operators.operator("initial_seed"), [generator], {})
+
+
 @on("GeneratorType", "manual_seed")
 def manual_seed(emitter, value, seed):
     return emitter.python_operator("manual_seed", operators.operator("manual_seed"), [value, seed], {})

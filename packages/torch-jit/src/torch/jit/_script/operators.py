@@ -238,6 +238,16 @@ def Generator(device: torch.device | None = None) -> torch.Generator:
 
 
 @_defines
+def seed(generator: torch.Generator) -> int:
+    return generator.seed()
+
+
+@_defines
+def initial_seed(generator: torch.Generator) -> int:
+    return generator.initial_seed()
+
+
+@_defines
 def manual_seed(generator: torch.Generator, seed: int) -> torch.Generator:
     return generator.manual_seed(seed)
 

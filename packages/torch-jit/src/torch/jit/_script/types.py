@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import importlib
 import re
+import sys
 import typing
 import warnings
 
@@ -51,6 +52,8 @@ _NAMED = {
     "Future": torch.jit.Future,
     "NoneType": type(None),
 }
+
+_BUILTIN = {each.__name__: each for each in (int, float, bool, str, complex, list, dict, tuple)}
 
 _classes = {}  # Python class -> type, for named tuples, enums and script classes
 compile_class = None  # set by classes.py: a Python class to the type of its compiled form
@@ -201,6 +204,8 @@ def _evaluate(text, source):
                 return found
             if name in _NAMED:
                 return _NAMED[name]
+            if name in _BUILTIN:
+                return _BUILTIN[name]
             if re.fullmatch(r"BroadcastingList[1-6]", name):
                 return getattr(importlib.import_module("torch.jit.annotations"), name)
             if hasattr(typing, name):
@@ -227,7 +232,10 @@ def _class(cls, source=None):
         members = [(name, member.value) for name, member in cls.__members__.items()]
         kinds = {type(value) for _, value in members}
         if len(kinds) != 1:
-            raise ScriptError(f"the values of the enum {cls.__name__} are of several types")
+            raise ScriptError(
+                f"Could not unify type list: the values of the enum {cls.__name__} are of several types: "
+                + ", ".join(sorted(kind.__name__ for kind in kinds))
+            )
         made = ir.EnumType(qualified(cls), of_value(members[0][1]), members)
         _native._register_enum(cls, made)
     elif issubclass(cls, torch.nn.Module):
@@ -253,10 +261,23 @@ def enum_named(name, members):
     return cls, made
 
 
+class _Around:
+    """The names of a class's own module, and then those around."""
+
+    def __init__(self, names, above):
+        self.names, self.above = names, above
+
+    def lookup(self, name, default=None):
+        if name in self.names:
+            return self.names[name]
+        return default if self.above is None else self.above.lookup(name, default)
+
+
 def named_tuple(cls, source=None):
     """The type of a named tuple; fields without an annotation are tensors."""
     notes = getattr(cls, "__annotations__", {})
-    types = [from_annotation(notes[name], source) if name in notes else TENSOR for name in cls._fields]
+    around = _Around(vars(sys.modules.get(cls.__module__, typing)), source)
+    types = [from_annotation(notes[name], around) if name in notes else TENSOR for name in cls._fields]
     made = ir.TupleType.named(qualified(cls), list(cls._fields), types)
     _native._register_class(made.qualified_name(), cls)
     return made
