@@ -18,22 +18,6 @@ constexpr Schema kAsStrided =
     parse_schema("as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)");
 constexpr Schema kCopySlices = parse_schema("copy_slices(Tensor self) -> Tensor");
 
-// Several elements of a view may share memory: expand, unfold.
-bool overlaps(const Geometry& g) {
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
-  for (size_t i = 0; i < g.sizes.size(); ++i) {
-    if (g.sizes[i] == 0) return false;
-    if (g.sizes[i] > 1) dims.push_back({std::abs(g.strides[i]), g.sizes[i]});
-  }
-  std::sort(dims.begin(), dims.end());
-  int64_t reach = 0;  // of the dims so far
-  for (auto [stride, size] : dims) {
-    if (stride <= reach) return true;
-    reach += stride * (size - 1);
-  }
-  return false;
-}
-
 // Memory that `base` and `view` both lie in, as a 1-d stretch of `count` elements from `low`.
 struct Stretch {
   int64_t low, count;
@@ -99,6 +83,21 @@ Tensor fresh(const Tensor& g, int64_t count, bool zero) {
 }
 
 }  // namespace
+
+bool overlaps(const Geometry& g) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t i = 0; i < g.sizes.size(); ++i) {
+    if (g.sizes[i] == 0) return false;
+    if (g.sizes[i] > 1) dims.push_back({std::abs(g.strides[i]), g.sizes[i]});
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;  // of the dims so far
+  for (auto [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
 
 Tensor spread(const Tensor& g, const Geometry& base, const Geometry& view) {
   Stretch s(base, view);

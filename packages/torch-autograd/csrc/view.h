@@ -55,6 +55,9 @@ struct Geometry {
   }
 };
 
+// Whether several elements may share memory: expand, unfold.
+bool overlaps(const Geometry& g);
+
 // Zeros laid out as `base` with `g` where `view` lies in it; elements that lie in the view several times are summed.
 Tensor spread(const Tensor& g, const Geometry& base, const Geometry& view);
 

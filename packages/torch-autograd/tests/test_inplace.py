@@ -374,3 +374,10 @@ def test_the_result_of_what_keeps_its_input_can_be_changed(name):
     y.mul_(3)
     y.sum().backward()
     torch.testing.assert_close(x.grad, 3 * expected)
+
+
+@pytest.mark.parametrize("size, stride", [((5, 5), (0, 1)), ((2, 5), (0, 1)), ((5,), (1,)), ((3, 3), (1, 1))])
+def test_as_strided_of_an_expanded_tensor_gives_each_place_its_gradient_once(size, stride):
+    x = torch.arange(5.0, dtype=torch.float64, requires_grad=True)
+    torch.autograd.gradcheck(lambda x: x.expand(5, 5).as_strided(size, stride, 0), [x])
+    torch.autograd.gradgradcheck(lambda x: x.expand(5, 5).as_strided(size, stride, 0) ** 2, [x])

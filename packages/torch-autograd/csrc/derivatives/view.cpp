@@ -89,7 +89,12 @@ struct AsStrided {
   Geometry from, to;
   AsStrided(Recorder&, const Tensor& self, IntArrayRef size, IntArrayRef stride, std::optional<int64_t> offset)
       : from(*self), to(size, stride, offset.value_or(self.storage_offset())) {}
-  Tensor grad(const Tensor& g) const { return spread(g, from, to); }
+  Tensor grad(const Tensor& g) const {
+    Tensor r = spread(g, from, to);
+    if (!overlaps(from)) return r;
+    // Elements of self that are one place in memory share its gradient: what made them so, expand, adds them up.
+    return torch::div(r, spread(torch::ones(from.sizes, g.dtype(), g.device()), from, from));
+  }
 };
 
 // --- several pieces ---
