@@ -302,6 +302,8 @@ def test_embedding_bag_weights_samples():
     bag = nn.EmbeddingBag(4, 2, mode="sum")
     rows, w = torch.tensor([[0, 3]]), torch.tensor([[2.0, -1.0]])
     assert torch.allclose(bag(rows, per_sample_weights=w), (2 * bag.weight[0] - bag.weight[3]).unsqueeze(0))
+    with pytest.raises(RuntimeError, match="per_sample_weights must have the same type as weight, torch.float32, got"):
+        bag(rows, per_sample_weights=w.double())
 
 
 def test_one_hot():

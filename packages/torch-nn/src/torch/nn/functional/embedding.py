@@ -130,6 +130,11 @@ def embedding_bag(
             raise ValueError(
                 f"embedding_bag: per_sample_weights has shape {tuple(per_sample_weights.shape)}, input {tuple(input.shape)}"
             )
+        if per_sample_weights.dtype != weight.dtype:
+            raise RuntimeError(
+                f"embedding_bag: per_sample_weights must have the same type as weight, {weight.dtype}, "
+                f"got {per_sample_weights.dtype}; convert with .to({weight.dtype})"
+            )
         if mode != "sum":
             raise NotImplementedError(f"embedding_bag: per_sample_weights exists only for mode='sum', got {mode!r}")
     if input.dim() == 2:
@@ -186,7 +191,9 @@ def _bags(input, offsets, include_last_offset):
         )
     ends = torch.nn.functional.pad(offsets[1:], (0, 1), value=n)[:count]
     if not ops._holds((offsets <= ends) & (offsets <= n)):
-        raise ValueError(f"embedding_bag: offsets must rise and not exceed input's length {n}, got {offsets.tolist()}")
+        raise RuntimeError(
+            f"embedding_bag: offsets must rise and not exceed input's length {n}, got {offsets.tolist()}"
+        )
     return torch.searchsorted(ends, torch.arange(n, dtype=ends.dtype, device=ends.device), right=True), count
 
 
