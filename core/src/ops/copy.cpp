@@ -15,23 +15,6 @@ namespace torch {
 
 namespace {
 
-// The strides of a memory format that orders the channels last.
-std::vector<int64_t> channels_last_strides(const char* op, IntArrayRef sizes, MemoryFormat format) {
-  int n = format == MemoryFormat::ChannelsLast ? 4 : 5;
-  TORCH_CHECK(int(sizes.size()) == n, op, ": required rank ", n, " tensor to use ",
-              n == 4 ? "channels_last" : "channels_last_3d", " format, got shape ", sizes);
-  std::vector<int64_t> strides(sizes.size());
-  int64_t stride = 1;
-  auto take = [&](int d) {
-    strides[size_t(d)] = stride;
-    stride = next_stride(stride, sizes[size_t(d)]);
-  };
-  take(1);
-  for (int d = n - 1; d >= 2; --d) take(d);
-  take(0);
-  return strides;
-}
-
 Tensor empty_in_format(const char* op, const Tensor& like, DType dtype, Device device, MemoryFormat format) {
   if (format == MemoryFormat::Preserve && device == like.device()) return empty_like_tensor(like, dtype);
   Tensor r = empty_tensor(like.sizes(), dtype, device);

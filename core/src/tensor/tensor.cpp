@@ -353,4 +353,20 @@ bool is_expandable_to(IntArrayRef from, IntArrayRef to) noexcept {
   return true;
 }
 
+std::vector<int64_t> channels_last_strides(const char* op, IntArrayRef sizes, MemoryFormat format) {
+  int n = format == MemoryFormat::ChannelsLast ? 4 : 5;
+  TORCH_CHECK(int(sizes.size()) == n, op, ": required rank ", n, " tensor to use ",
+              n == 4 ? "channels_last" : "channels_last_3d", " format, got shape ", sizes);
+  std::vector<int64_t> strides(sizes.size());
+  int64_t stride = 1;
+  auto take = [&](int d) {
+    strides[size_t(d)] = stride;
+    stride = next_stride(stride, sizes[size_t(d)]);
+  };
+  take(1);
+  for (int d = n - 1; d >= 2; --d) take(d);
+  take(0);
+  return strides;
+}
+
 }  // namespace torch

@@ -118,3 +118,19 @@ def test_batch_norm_of_very_many_samples_does_not_lose_its_mean():
     torch.batch_norm(x, None, None, mean, var, True, 1.0, 1e-5, False)
     torch.testing.assert_close(mean.double(), torch.full((2,), 100.25, dtype=torch.float64), rtol=1e-7, atol=0)
     torch.testing.assert_close(var.double(), torch.full((2,), 0.0625, dtype=torch.float64), rtol=1e-4, atol=0)
+
+
+def test_resize_takes_a_memory_format():
+    images = torch.empty(0).resize_(2, 3, 4, 5, memory_format=torch.channels_last)
+    assert images.stride() == torch.empty(2, 3, 4, 5).to(memory_format=torch.channels_last).stride()
+    volumes = torch.empty(0).resize_(2, 3, 4, 5, 6, memory_format=torch.channels_last_3d)
+    assert volumes.is_contiguous(memory_format=torch.channels_last_3d)
+    rows = torch.empty(2, 3, 4, 5)
+    assert rows.resize_(2, 3, 4, 5).stride() == (60, 20, 5, 1)
+    assert rows.resize_(2, 3, 4, 5, memory_format=torch.channels_last).stride() == images.stride()
+    assert torch.empty(0).resize_as_(images).stride() == (60, 20, 5, 1)
+    assert torch.empty(0).resize_as_(images, memory_format=torch.preserve_format).stride() == images.stride()
+    with pytest.raises(RuntimeError, match="resize_: required rank 4 tensor to use channels_last format"):
+        rows.resize_(2, 3, memory_format=torch.channels_last)
+    with pytest.raises(RuntimeError, match="torch.preserve_format names no order for another size"):
+        rows.resize_(2, 3, memory_format=torch.preserve_format)

@@ -1,6 +1,8 @@
 // The same memory in other hands: detach, parts of complex numbers, resize_, set_.
 #include "iterate/strides.h"
+#include "ops/format.h"
 #include "ops/view/geometry.h"
+#include "tensor/order.h"
 #include "torch/core/ops/view.h"
 
 namespace torch {
@@ -72,17 +74,27 @@ void grow(const Tensor& self, int64_t offset, int64_t elements) {
 }
 
 Tensor resize_kernel(const Tensor& self, IntArrayRef size, std::optional<MemoryFormat> format) {
-  TORCH_CHECK_IMPLEMENTED(!format || *format == MemoryFormat::Contiguous || *format == MemoryFormat::Preserve,
-                          "resize_: only torch.contiguous_format is supported");
-  int64_t offset = self.storage_offset();
-  Geometry g{size, DimVector(size.size(), 1), offset};
+  TORCH_CHECK(format != MemoryFormat::Preserve,
+              "resize_: torch.preserve_format names no order for another size; give one, or leave memory_format away");
   int64_t n = checked_numel("resize_", size);
-  if (self.sizes() == size) return self;  // nothing moves: strides stay
-  for (int i = g.sizes.size() - 1; i > 0; --i) g.strides[i - 1] = next_stride(g.strides[i], g.sizes[i]);
-  if (n > 0) grow(self, offset, n);
+  if (self.sizes() == size && !format) return self;  // nothing moves: strides stay
+  Geometry g{size, DimVector(size.size(), 1), self.storage_offset()};
+  if (format.value_or(MemoryFormat::Contiguous) != MemoryFormat::Contiguous) {
+    const std::vector<int64_t> strides = channels_last_strides("resize_", size, *format);
+    std::copy(strides.begin(), strides.end(), g.strides.data());
+  } else {
+    for (int i = g.sizes.size() - 1; i > 0; --i) g.strides[i - 1] = next_stride(g.strides[i], g.sizes[i]);
+  }
+  if (n > 0) grow(self, g.offset, n);
   return restride(self, g);
 }
+MemoryFormat order_of(const Tensor& t) {
+  return !has_channels_last(t) ? MemoryFormat::Contiguous
+         : t.dim() == 4        ? MemoryFormat::ChannelsLast
+                               : MemoryFormat::ChannelsLast3d;
+}
 Tensor resize_as_composite(const Tensor& self, const Tensor& the_template, std::optional<MemoryFormat> format) {
+  if (format == MemoryFormat::Preserve) format = order_of(the_template);
   return resize_(self, the_template.sizes(), format);
 }
 
