@@ -141,7 +141,9 @@ void set_item(const Tensor& self, ArrayRef<Index> indices, const Tensor& value) 
   while (v.dim() > r.view.dim() && v.size(0) == 1) v = select(v, 0, 0);  // leading ones fall away, as in NumPy
   TORCH_CHECK(is_expandable_to(v.sizes(), r.view.sizes()), "shape mismatch: value tensor of shape ", value.sizes(),
               " cannot be broadcast to indexing result of shape ", r.view.sizes());
-  copy_(r.view, v);
+  // x[:] = x[0]: a piece of the memory that is written to. copy_ refuses a dense one; a repeated one it copies first.
+  const bool own = v.has_memory() && r.view.has_memory() && v->storage == r.view->storage;
+  copy_(r.view, own && v.sizes() != r.view.sizes() ? expand(v, r.view.sizes()) : v);
 }
 
 // The number is a tensor made by an operator, so that whoever records operators sees where it comes from.

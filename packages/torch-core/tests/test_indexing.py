@@ -246,3 +246,16 @@ def test_floats_of_lists_and_arrays_index_by_what_stands_before_the_point():
         x[torch.tensor([1.0])]
     with pytest.raises(IndexError, match="cannot be indexed by float"):
         x[1.0]
+
+
+def test_a_piece_of_a_tensor_is_assigned_to_all_of_it():
+    x = torch.arange(6).view(2, 3)
+    x[:] = x[1]
+    assert x.tolist() == [[3, 4, 5], [3, 4, 5]]
+    x[0] = x[0, 2]
+    assert x.tolist() == [[5, 5, 5], [3, 4, 5]]
+    x[:] = x[:, 1:2]
+    assert x.tolist() == [[5, 5, 5], [4, 4, 4]]
+    line = torch.arange(4)
+    with pytest.raises(RuntimeError, match="refer to a single memory location"):
+        line[1:] = line[:-1]  # of one shape: nothing repeats, and PyTorch asks for a clone as well
