@@ -259,6 +259,8 @@ PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__", const_cast<char**>(names), &stream, &version,
                                    &device, &copy))
     return nullptr;
+  if (stream != Py_None && !PyLong_Check(stream))
+    return PyErr_Format(PyExc_TypeError, "__dlpack__: stream must be an int or None, got %s", Py_TYPE(stream)->tp_name);
   Tensor t = unwrap(self);
   if (const char* why = not_exportable(t, true))
     return PyErr_Format(PyExc_BufferError, "__dlpack__: this tensor cannot be exported: %s", why);

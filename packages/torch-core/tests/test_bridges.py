@@ -82,6 +82,8 @@ def test_buffers_become_tensors():
 
 
 def test_dlpack_capsules_are_taken_once():
+    with pytest.raises(TypeError, match="__dlpack__: stream must be an int or None, got str"):
+        torch.ones(2).__dlpack__(stream="0")
     capsule = torch.ones(2).__dlpack__()
     assert torch.from_dlpack(capsule).tolist() == [1.0, 1.0]
     with pytest.raises(RuntimeError, match="only once"):

@@ -106,6 +106,12 @@ def test_combinations_and_places():
     assert [p.tolist() for p in places] == [a.tolist() for a in np.unravel_index([5, 23], (2, 3, 4))]
     with pytest.raises(ValueError, match=r"outside a tensor of shape \(2, 3\)"):
         torch.unravel_index(torch.tensor(6), (2, 3))
+    with pytest.raises(TypeError, match="expected 'indices' to be integer, got torch.float32"):
+        torch.unravel_index(torch.tensor(0.5), (2, 3))
+    with pytest.raises(TypeError, match="expected 'shape' to be int or sequence of ints, got Tensor"):
+        torch.unravel_index(torch.tensor(1), torch.tensor([2, 3]))
+    with pytest.raises(TypeError, match="expected 'shape' sequence to only contain ints, got 3.0"):
+        torch.unravel_index(torch.tensor(1), (2, 3.0))
 
 
 def test_fill_diagonal():
@@ -299,3 +305,8 @@ def test_results_of_histograms_have_the_class_of_named_results():
     assert type(counted) is torch.return_types.histogram
     assert repr(counted).startswith("torch.return_types.histogram(\nhist=tensor([2., 1.]),\nbin_edges=")
     assert torch.return_types.histogramdd.__module__ == "torch.return_types"
+
+
+def test_nonzero_as_a_tuple_takes_no_out():
+    with pytest.raises(RuntimeError, match="nonzero: out= is one tensor, and as_tuple=True gives one for each dim"):
+        torch.nonzero(torch.ones(2), as_tuple=True, out=torch.zeros(0, dtype=torch.int64))

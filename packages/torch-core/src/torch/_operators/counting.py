@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import namedtuple
+from collections.abc import Sequence
 
 from .. import _C
 from .out import check_tensor, into
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from typing import Any
 
     import torch
@@ -173,9 +173,14 @@ def unravel_index(indices: Tensor, shape: int | Sequence[int] | torch.Size) -> t
     """
     check_tensor("unravel_index", indices=indices)
     if indices.dtype.is_floating_point or indices.dtype.is_complex or indices.dtype == _C.bool:
-        raise ValueError(f"unravel_index: expected integer indices, got {indices.dtype}")
+        raise TypeError(f"unravel_index: expected 'indices' to be integer, got {indices.dtype}")
+    if isinstance(shape, _C.Tensor) or not isinstance(shape, (int, Sequence)):
+        raise TypeError(f"unravel_index: expected 'shape' to be int or sequence of ints, got {type(shape).__name__}")
     indices = indices.to(_C.int64)
     shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    for n in shape:
+        if not hasattr(n, "__index__"):
+            raise TypeError(f"unravel_index: expected 'shape' sequence to only contain ints, got {n!r} in {shape}")
     if any(n < 0 for n in shape):
         raise ValueError(f"unravel_index: sizes must not be negative, got {shape}")
     count = 1

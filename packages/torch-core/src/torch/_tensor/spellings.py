@@ -13,7 +13,13 @@ def nonzero(input, *, out=None, as_tuple=False):
     tensor([[1],
             [3]])
     """
-    return _C._operator("nonzero_tuple")(input) if as_tuple else _C._operator("nonzero")(input, out=out)
+    if not as_tuple:
+        return _C._operator("nonzero")(input, out=out)
+    if out is not None:
+        raise RuntimeError(
+            "nonzero: out= is one tensor, and as_tuple=True gives one for each dim; leave one of them away"
+        )
+    return _C._operator("nonzero_tuple")(input)
 
 
 class _Volatile:
