@@ -18,6 +18,15 @@ CALLS = {
             t(4, low=0.5, high=2.0, dtype=torch.float32),
         )
     ],
+    "_int8_dynamic": [
+        lambda t: call(
+            t(3, 5, dtype=torch.float32),
+            t.index(9, 4, 5).to(torch.int8),
+            t(4, low=0.5, high=2.0, dtype=torch.float32),
+            None,
+            True,
+        )
+    ],
     "_narrow_linear": [
         lambda t: call(
             t(3, 5, dtype=torch.float32),
@@ -64,6 +73,21 @@ CALLS = {
             3,
             4,
             True,
+        )
+    ],
+    "_int8_packed_convolution": [  # of no rows: else the bytes are the processor's
+        lambda t: call(
+            t.index(9, 1, 2, 4, 4).to(torch.uint8),
+            t.index(9, 0, 2, 3, 3).to(torch.int8),
+            t.index(9, 0).to(torch.uint8),
+            t(0, dtype=torch.float32),
+            None,
+            [1],
+            [0],
+            [1],
+            0,
+            0,
+            False,
         )
     ],
     "_int8_pack": [lambda t: call(t.index(9, 0, 5).to(torch.int8))],  # of no rows: else the bytes are the processor's

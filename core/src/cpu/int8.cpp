@@ -9,10 +9,16 @@ namespace {
 
 constexpr int64_t kPiece = 65536;
 
+// A function of its own, for bytes that are written may lie anywhere, also where a lambda keeps its numbers: 200704
+// numbers took 189 us in place of 9 (AMD EPYC, Zen 5, one thread).
+__attribute__((noinline)) void quantize_some(const float* x, int64_t a, int64_t b, float inverse, int32_t zero,
+                                             uint8_t flip, uint8_t* y) {
+  for (int64_t i = a; i < b; ++i) y[i] = quantized(x[i], inverse, zero, flip);
+}
+
 void quantize(const float* x, int64_t n, float scale, int32_t zero, uint8_t flip, uint8_t* y) {
-  parallel_for(n, kPiece, [=](int64_t a, int64_t b) {
-    for (int64_t i = a; i < b; ++i) y[i] = quantized(x[i], scale, zero, flip);
-  });
+  const float inverse = 1 / scale;
+  parallel_for(n, kPiece, [&](int64_t a, int64_t b) { quantize_some(x, a, b, inverse, zero, flip, y); });
 }
 
 void dequantize(const uint8_t* x, int64_t n, float scale, int32_t zero, uint8_t flip, float* y) {
@@ -22,16 +28,25 @@ void dequantize(const uint8_t* x, int64_t n, float scale, int32_t zero, uint8_t 
 }
 
 void sum(const Int8Sum& p) {
-  parallel_for(p.n, kPiece, [q = p](int64_t a, int64_t b) {
-    for (int64_t i = a; i < b; ++i) q.y[i] = sum_of(q, i);
+  parallel_for(p.n, kPiece, [&p](int64_t a, int64_t b) {
+    const Int8Sum q = p;  // its own, which no byte that is written belongs to
+    const uint8_t *const x = p.a, *const other = p.b;
+    uint8_t* const y = p.y;
+    for (int64_t i = a; i < b; ++i) y[i] = sum_of(q, x[i], other[i]);
   });
 }
 
 }  // namespace
 
 const Int8Kernels& int8_table() {
-  static constexpr Int8Kernels table{int8_linear, int8_packed_bytes, int8_pack, int8_convolution,
-                                     sum,         quantize,          dequantize};
+  static constexpr Int8Kernels table{.linear = int8_linear,
+                                     .packed_bytes = int8_packed_bytes,
+                                     .pack = int8_pack,
+                                     .convolution = int8_convolution,
+                                     .prefers_channels_last = [](const ConvShape& s) { return s.groups == 1; },
+                                     .sum = sum,
+                                     .quantize = quantize,
+                                     .dequantize = dequantize};
   return table;
 }
 

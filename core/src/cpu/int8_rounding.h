@@ -1,9 +1,11 @@
-// Sums of integers as bytes, the same bits at every level: floats are added and multiplied one by one, and 1.5 * 2^23
+// Sums of integers as bytes, the same bits at every level: floats are added and multiplied one by one, or by a std::fma
+// that is rounded once everywhere, and 1.5 * 2^23
 // added to a number of at most 255 rounds it to the nearest integer, ties to even, which then stands in its lowest
 // bits.
 #pragma once
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 #include "cpu/int8_kernels.h"
@@ -21,41 +23,57 @@ TORCH_VEC_INLINE uint8_t byte_of(float steps, float least, float most, int32_t z
 TORCH_VEC_INLINE float least_of(const Int8Result& r) { return r.relu ? 0.0f : float(-r.zero); }
 TORCH_VEC_INLINE float most_of(const Int8Result& r) { return float(255 - r.zero); }
 
-// A product, of numbers or of registers of them, that is not fused with what is added to it: the bits are the same at
-// every level.
-template <class T>
-TORCH_VEC_INLINE T unfused_product(T a, T b) {
-#if defined(__CUDA_ARCH__)
-  return __fmul_rn(a, b);
-#else
-  T c = a * b;
-#if defined(__AVX512F__)
-  asm("" : "+v"(c));
-#elif defined(__SSE2__)
-  asm("" : "+x"(c));
-#elif defined(__aarch64__)
-  asm("" : "+w"(c));
-#endif
-  return c;
-#endif
+// Bits of a number as an integer of the same order, NaN beyond infinity; and back.
+TORCH_VEC_INLINE int32_t in_order(int32_t bits) { return bits ^ ((bits >> 31) & 0x7fffffff); }
+TORCH_VEC_INLINE int32_t in_order(float x) { return in_order(std::bit_cast<int32_t>(x)); }
+
+// What the bytes of an input are that is rounded as it comes: round(x * inverse) + zero, up to `last`.
+struct Int8Steps {
+  float scale, inverse;
+  int32_t zero, last;
+};
+// For numbers between two, zero among them, which come as in_order() makes them: the range of a byte, or half of it
+// (`reduce_range`), is that of the numbers, and zero has a byte of its own. Steps are not below 6.1e-5. This is
+// FBGEMM's choice, and with it PyTorch's. Both ends of half a range may be rounded away from it: the last byte is 128.
+// Where a number is NaN or infinite, no scale is good for all: it is NaN, and so is what follows.
+TORCH_VEC_INLINE Int8Steps steps_between(int32_t least, int32_t most, bool reduce_range) {
+  constexpr float kSmallest = 6.1e-5f, kGreatest = 3.4028235e38f;
+  constexpr int32_t kInfinity = 0x7f800000, kMinusInfinity = -kInfinity - 1;
+  const int32_t range = reduce_range ? 127 : 255, last = reduce_range ? 128 : 255;
+  if (most >= kInfinity || least <= kMinusInfinity) return {std::bit_cast<float>(0x7fc00000), 0, 0, last};
+  float low = std::bit_cast<float>(in_order(least));
+  double scale = (double(std::bit_cast<float>(most)) - double(low)) / range;
+  if (float(scale) == 0 || 1 / float(scale) > kGreatest) scale = double(0.1f);
+  if (scale < double(kSmallest)) {
+    low *= float(double(kSmallest) / scale);
+    scale = double(kSmallest);
+  }
+  const double zero = -double(low) / scale;
+  const float step = float(scale);
+  return {step, 1 / step, int32_t(std::rint(zero < range ? zero : range)), last};
+}
+// The zero point is added before a number is rounded, and once, which decides ties: the integers are PyTorch's.
+TORCH_VEC_INLINE uint8_t byte_in(const Int8Steps& s, float x) {
+  return byte_of(std::fma(x, s.inverse, float(s.zero)), 0, float(s.last), 0);
 }
 // A sum as a number.
 TORCH_VEC_INLINE float number_of(int32_t sum, float step, float scale, float bias) {
-  return unfused_product(float(sum), step * scale) + bias;
+  return std::fma(float(sum), step * scale, bias);
 }
-// A number in steps of `scale` as a byte, and back.
-TORCH_VEC_INLINE uint8_t quantized(float x, float scale, int32_t zero, uint8_t flip) {
-  return uint8_t(byte_of(x / scale, float(-zero), float(255 - zero), zero) ^ flip);
+// A number as a byte, by the inverse of the scale, as in PyTorch (a quotient would fall to the other side of some
+// ties); and back.
+TORCH_VEC_INLINE uint8_t quantized(float x, float inverse, int32_t zero, uint8_t flip) {
+  return uint8_t(byte_of(x * inverse, float(-zero), float(255 - zero), zero) ^ flip);
 }
 TORCH_VEC_INLINE float dequantized(uint8_t x, float scale, int32_t zero, uint8_t flip) {
   return float(int32_t(x ^ flip) - zero) * scale;
 }
-// The sum of two bytes, also in double.
-TORCH_VEC_INLINE uint8_t sum_of(const Int8Sum& p, int64_t i) {
-  const double a = double(int32_t(p.a[i] ^ p.flip) - p.zero_a) * double(p.scale_a),
-               b = double(int32_t(p.b[i] ^ p.flip) - p.zero_b) * double(p.scale_b);
-  const float least = p.relu ? 0.0f : float(-p.zero), most = float(255 - p.zero);
-  return uint8_t(byte_of(float(a + b), least, most, p.zero) ^ p.flip);
+// The sum of what two bytes stand for, by the inverse of its scale; rounded where PyTorch rounds it.
+TORCH_VEC_INLINE uint8_t sum_of(const Int8Sum& p, uint8_t a, uint8_t b) {
+  const int32_t shift = p.flip;  // 128 for bytes with signs
+  const float x = std::fma(float(int32_t(a ^ p.flip) - shift), p.scale_a, p.less_a),
+              y = std::fma(float(int32_t(b ^ p.flip) - shift), p.scale_b, p.less_b);
+  return uint8_t(byte_of((x + y) * p.inverse, p.relu ? 0.0f : float(-p.zero), float(255 - p.zero), p.zero) ^ p.flip);
 }
 // A sum of products as a byte.
 TORCH_VEC_INLINE uint8_t byte_of_sum(int32_t sum, float bias, float scale, const Int8Result& r) {
@@ -63,8 +81,8 @@ TORCH_VEC_INLINE uint8_t byte_of_sum(int32_t sum, float bias, float scale, const
 }
 
 // n sums of one row of the weight.
-inline void bytes_of_row(const int32_t* sums, int64_t n, int32_t less, float bias, float scale, const Int8Result& r,
-                         uint8_t* out) {
+inline void bytes_of_sums(const int32_t* sums, int64_t n, int32_t less, float bias, float scale, const Int8Result& r,
+                          uint8_t* out) {
   const float least = least_of(r), most = most_of(r);
   const int32_t zero = r.zero;
   const uint8_t flip = r.flip;

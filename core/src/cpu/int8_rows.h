@@ -1,40 +1,61 @@
 // Rows of an input as small integers, for products with a weight of bytes.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <bit>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 
 #include "cpu/int8_kernels.h"
+#include "cpu/int8_rounding.h"
+#include "torch/core/pool.h"
 
 namespace torch::TORCH_ISA {
 
-// What a row of the input becomes: integers of 8 bits, and what a step stands for (NaN for a row with NaN or infinity).
-template <class Q>
-inline float rounded(const float* x, int64_t k, Q* q, int offset) {
-  uint32_t most = 0;  // numbers without their sign are ordered as their bits are
-  for (int64_t i = 0; i < k; ++i) most = std::max(most, std::bit_cast<uint32_t>(x[i]) & 0x7fffffffu);
-  const float size = std::bit_cast<float>(most);
-  if (most >= 0x7f800000u || 127 / size > 3e38f) {
-    std::fill(q, q + k, Q(offset));
-    return most >= 0x7f800000u ? std::nanf("") : 0.0f;
-  }
-  const float inverse = 127 / size;
-  for (int64_t i = 0; i < k; ++i) q[i] = Q(int32_t(std::nearbyint(x[i] * inverse)) + offset);
-  return size / 127;
+constexpr int64_t kNumbersAtOnce = 32768;  // which a thread looks through or rounds
+
+// What integers stand for that the numbers of an input become.
+inline Int8Steps steps_of(const Int8Linear& p) {
+  std::atomic<int32_t> least{0}, most{0};
+  parallel_for(p.m * p.k, kNumbersAtOnce, [&](int64_t a, int64_t b) {
+    int32_t low = 0, high = 0;
+    for (int64_t i = a; i < b; ++i) {
+      const int32_t x = in_order(p.x[i]);
+      low = std::min(low, x), high = std::max(high, x);
+    }
+    for (int32_t is = least; low < is && !least.compare_exchange_weak(is, low);) {
+    }
+    for (int32_t is = most; high > is && !most.compare_exchange_weak(is, high);) {
+    }
+  });
+  return steps_between(least, most, p.reduce_range);
 }
 
-// Row i as integers with `offset` added, filled up to `stride` with zeros, which meet zeros of the weight; what a step
-// of it stands for. Bytes stay as they are where they are to be uint8, else their zero point is taken away.
-template <class Q>
-inline float row_of_integers(const Int8Linear& p, int64_t i, int offset, Q* row, int64_t stride) {
-  std::fill(row + p.k, row + stride, Q(0));
-  if (!p.bytes) return rounded(p.x + i * p.k, p.k, row, offset);
-  const uint8_t* from = p.bytes + i * p.k;
-  const int zero = sizeof(Q) == 1 ? 0 : p.zero;
-  for (int64_t l = 0; l < p.k; ++l) row[l] = Q((from[l] ^ p.result.flip) - zero);
-  return 0;
+// The greatest of n bytes.
+inline uint8_t greatest(const uint8_t* bytes, int64_t n) {
+  std::atomic<uint8_t> most{0};
+  parallel_for(n, 16 * kNumbersAtOnce, [&](int64_t a, int64_t b) {
+    uint8_t high = 0;
+    for (int64_t i = a; i < b; ++i) high = std::max(high, bytes[i]);
+    for (uint8_t is = most; high > is && !most.compare_exchange_weak(is, high);) {
+    }
+  });
+  return most;
+}
+
+// Row i as bytes, filled up to `stride` with zeros, which meet zeros of the weight. Numbers are copied before the
+// loops: bytes that are written may lie anywhere.
+inline void bytes_of_row(const Int8Linear& p, const Int8Steps& steps, int64_t i, uint8_t* row, int64_t stride) {
+  const int64_t k = p.k;
+  std::fill(row + k, row + stride, uint8_t(0));
+  if (p.out) {
+    const uint8_t *const from = p.bytes + i * k, flip = p.result.flip;
+    for (int64_t l = 0; l < k; ++l) row[l] = from[l] ^ flip;
+  } else {
+    const float* const from = p.x + i * k;
+    const Int8Steps s = steps;
+    for (int64_t l = 0; l < k; ++l) row[l] = byte_in(s, from[l]);
+  }
 }
 
 }  // namespace torch::TORCH_ISA

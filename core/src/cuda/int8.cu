@@ -35,8 +35,10 @@ class Scratch {
 
 // --- what rows of a weight and of an input become ---
 
-// to[row] = (zero - 128) * sum of the row; a warp has a row.
-__global__ __launch_bounds__(kThreads) void taken_off(ByteRows weight, int64_t rows, int32_t zero, int32_t* to) {
+// to[row] = (zero - 128) * sum of the row, zero that of `steps` where there are some; a warp has a row.
+__global__ __launch_bounds__(kThreads) void taken_off(ByteRows weight, int64_t rows, int32_t zero,
+                                                      const Int8Steps* steps, int32_t* to) {
+  if (steps) zero = steps->zero;
   const int64_t step = int64_t(gridDim.x) * (kThreads / 32);
   for (int64_t r = int64_t(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32; r < rows; r += step) {
     int32_t sum = 0;
@@ -47,27 +49,42 @@ __global__ __launch_bounds__(kThreads) void taken_off(ByteRows weight, int64_t r
   }
 }
 
-struct Most {
-  using Acc = uint32_t;
-  TORCH_VEC_INLINE static void merge(Acc& a, const Acc& b) { a = a > b ? a : b; }
-};
-// Rows of numbers as integers of 8 bits, filled up to whole words, and what a step of each stands for: the CPU's
-// rounded() (cpu/int8_rows.h). A block has a row.
-__global__ __launch_bounds__(kThreads) void round_rows(const float* x, int64_t rows, int64_t k, int64_t filled,
-                                                       int8_t* q, float* steps) {
-  for (int64_t r = blockIdx.x; r < rows; r += gridDim.x) {
-    uint32_t most = 0;  // numbers without their sign are ordered as their bits are
-    for (int64_t i = threadIdx.x; i < k; i += kThreads)
-      Most::merge(most, __builtin_bit_cast(uint32_t, x[r * k + i]) & 0x7fffffffu);
-    most = fold_block_for_all<Most>(most);
-    const float size = __builtin_bit_cast(float, most);
-    const bool finite = most < 0x7f800000u, any = finite && !(127 / size > 3e38f);
-    const float inverse = any ? 127 / size : 0.0f;
-    for (int64_t i = threadIdx.x; i < filled; i += kThreads)
-      q[r * filled + i] = int8_t(any && i < k ? int32_t(rintf(x[r * k + i] * inverse)) : 0);
-    if (threadIdx.x == 0) steps[r] = any ? size / 127 : finite ? 0.0f : __builtin_bit_cast(float, 0x7fc00000u);
+// The least and the greatest of n numbers and zero, in_order(): what the CPU's steps_of() finds (cpu/int8_rows.h).
+struct Ends {
+  struct Acc {
+    int32_t least, most;
+  };
+  TORCH_VEC_INLINE static void merge(Acc& a, const Acc& b) {
+    a.least = a.least < b.least ? a.least : b.least, a.most = a.most > b.most ? a.most : b.most;
   }
+};
+__global__ __launch_bounds__(kThreads) void find_ends(const float* x, int64_t n, int32_t* ends) {
+  Ends::Acc found{0, 0};
+  for (int64_t i = int64_t(blockIdx.x) * kThreads + threadIdx.x; i < n; i += int64_t(gridDim.x) * kThreads) {
+    const int32_t at = in_order(x[i]);
+    Ends::merge(found, {at, at});
+  }
+  found = fold_block<Ends>(found);
+  if (threadIdx.x == 0) atomicMin(ends, found.least), atomicMax(ends + 1, found.most);
 }
+__global__ void choose_steps(const int32_t* ends, bool reduce_range, Int8Steps* to) {
+  *to = steps_between(ends[0], ends[1], reduce_range);
+}
+struct Zero {
+  int32_t* to;
+  __device__ void operator()(int64_t i) const { to[i] = 0; }
+};
+// Rows of numbers as bytes, filled up to whole words.
+struct RoundRows {
+  const float* x;
+  const Int8Steps* steps;
+  int64_t k, filled;
+  uint8_t* q;
+  __device__ void operator()(int64_t i) const {
+    const int64_t l = i % filled;
+    q[i] = l < k ? byte_in(*steps, x[i / filled * k + l]) : uint8_t(0);
+  }
+};
 
 // --- products ---
 
@@ -76,9 +93,9 @@ struct DenseProblem {
   static constexpr bool a_along_k = true, b_along_k = true;
   int64_t batches = 1, m, n, k;  // k counts words
   ByteRows x, weight;
-  int32_t turned;       // what makes bytes of the input ones with signs
-  const float* steps;   // of rows of numbers
-  const int32_t* less;  // of rows of bytes
+  int32_t turned;          // what makes bytes of the input ones with signs
+  const Int8Steps* steps;  // of numbers
+  const int32_t* less;
   const float *scale, *bias;
   float* y;
   Int8Result result;
@@ -87,10 +104,11 @@ struct DenseProblem {
   TORCH_VEC_INLINE Word b(int64_t, int64_t l, int64_t j) const { return Word(weight.word(j, l)); }
   TORCH_VEC_INLINE void store(int64_t, int64_t i, int64_t j, Word sum) const {
     const float added = bias ? bias[j] : 0.0f;
+    const int32_t all = (sum + Word(int32_t(0u - uint32_t(less[j])))).bits;
     if (out)
-      out[i * n + j] = byte_of_sum((sum + Word(int32_t(0u - uint32_t(less[j])))).bits, added, scale[j], result);
+      out[i * n + j] = byte_of_sum(all, added, scale[j], result);
     else
-      y[i * n + j] = number_of(sum.bits, steps[i], scale[j], added);
+      y[i * n + j] = number_of(all, steps->scale, scale[j], added);
   }
 };
 // One row or column of results: a warp for each.
@@ -113,19 +131,22 @@ void linear(const Int8Linear& p) {
   const int device = current_device();
   const cudaStream_t stream = current_stream(device).handle;
   const int64_t filled = (p.k + 3) / 4 * 4;
-  const Scratch<int8_t> rounded(of_bytes ? 0 : p.m * filled, device, stream);
-  const Scratch<float> steps(of_bytes ? 0 : p.m, device, stream);
-  const Scratch<int32_t> less(of_bytes ? p.n : 0, device, stream);
+  const Scratch<uint8_t> rounded(of_bytes ? 0 : p.m * filled, device, stream);
+  const Scratch<Int8Steps> steps(of_bytes ? 0 : 1, device, stream);
+  const Scratch<int32_t> less(p.n, device, stream), ends(of_bytes ? 0 : 2, device, stream);
   const ByteRows weight(p.weight, p.k), x = of_bytes ? ByteRows(p.bytes, p.k) : ByteRows(rounded.data(), filled);
   DenseProblem d{1, p.m, p.n, filled / 4, x, weight, 0, steps.data(), less.data(), p.scale, p.bias, p.y, {}, nullptr};
   if (of_bytes) {
     d.turned = four_of(uint8_t(0x80 ^ p.result.flip));
     d.scale = p.result.scale, d.bias = p.result.bias, d.result = p.result, d.out = p.out;
-    launch(op, taken_off, blocks_for(p.n * 32), kThreads, 0, stream, weight, p.n, p.zero, less.data());
   } else {
-    launch(op, round_rows, blocks_for(p.m * kThreads), kThreads, 0, stream, p.x, p.m, p.k, filled, rounded.data(),
-           steps.data());
+    d.turned = four_of(0x80);
+    launch_each(op, ends.data(), 2, Zero{ends.data()});
+    launch(op, find_ends, blocks_for(p.m * p.k), kThreads, 0, stream, p.x, p.m * p.k, ends.data());
+    launch(op, choose_steps, 1, 1, 0, stream, ends.data(), p.reduce_range, steps.data());
+    launch_each(op, rounded.data(), p.m * filled, RoundRows{p.x, steps.data(), p.k, filled, rounded.data()});
   }
+  launch(op, taken_off, blocks_for(p.n * 32), kThreads, 0, stream, weight, p.n, p.zero, steps.data(), less.data());
   if (p.m == 1 || p.n == 1)
     launch(op, multiply_few, blocks_for(p.m * p.n * 32), kThreads, 0, stream, d);
   else
@@ -206,7 +227,7 @@ void convolution(const Int8Convolution& p) {
                           ": no kernel for 2^31 positions in one call on cuda:", device, "; cut the batch");
   launch_each(op, words.data(), p.shape.o * row, PackWeight{p.weight, words.data(), channels, taps, of_tap});
   launch(op, taken_off, blocks_for(p.shape.o * 32), kThreads, 0, stream, ByteRows(words.data(), row * 4), p.shape.o,
-         p.zero, less.data());
+         p.zero, static_cast<const Int8Steps*>(nullptr), less.data());
   launch_tiles(op, c, device, stream);
 }
 
@@ -215,10 +236,10 @@ void convolution(const Int8Convolution& p) {
 struct Quantize {
   const float* x;
   uint8_t* y;
-  float scale;
+  float inverse;
   int32_t zero;
   uint8_t flip;
-  __device__ void operator()(int64_t i) const { y[i] = quantized(x[i], scale, zero, flip); }
+  __device__ void operator()(int64_t i) const { y[i] = quantized(x[i], inverse, zero, flip); }
 };
 struct Dequantize {
   const uint8_t* x;
@@ -230,7 +251,7 @@ struct Dequantize {
 };
 struct SumOfBytes {
   Int8Sum p;
-  __device__ void operator()(int64_t i) const { p.y[i] = sum_of(p, i); }
+  __device__ void operator()(int64_t i) const { p.y[i] = sum_of(p, p.a[i], p.b[i]); }
 };
 
 }  // namespace
@@ -240,9 +261,10 @@ const Int8Kernels int8_kernels{
     .packed_bytes = [](int64_t, int64_t) { return int64_t{0}; },  // rows are read as they lie
     .pack = [](const int8_t*, int64_t, int64_t, uint8_t*) {},
     .convolution = convolution,
+    .prefers_channels_last = [](const ConvShape&) { return false; },
     .sum = [](const Int8Sum& p) { launch_each("_int8_add", p.y, p.n, SumOfBytes{p}); },
     .quantize = [](const float* x, int64_t n, float scale, int32_t zero, uint8_t flip,
-                   uint8_t* y) { launch_each("_int8_quantize", y, n, Quantize{x, y, scale, zero, flip}); },
+                   uint8_t* y) { launch_each("_int8_quantize", y, n, Quantize{x, y, 1 / scale, zero, flip}); },
     .dequantize = [](const uint8_t* x, int64_t n, float scale, int32_t zero, uint8_t flip,
                      float* y) { launch_each("_int8_dequantize", y, n, Dequantize{x, y, scale, zero, flip}); },
 };

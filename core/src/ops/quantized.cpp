@@ -7,6 +7,7 @@
 #include "dispatch/register.h"
 #include "dispatch/work.h"
 #include "iterate/dense.h"
+#include "ops/format.h"
 #include "ops/int8_linear.h"
 #include "ops/narrow_linear.h"
 
@@ -36,6 +37,16 @@ int32_t zero_of(const char* op, const char* what, int64_t zero, DType dtype) {
   return int32_t(zero + shift_of(dtype));
 }
 
+// Of this geometry, which is that of a fresh tensor: the tensor itself where it lies so already.
+Tensor lying_like(const Tensor& like, const Tensor& t) {
+  bool same = true;
+  for (int64_t d = 0; d < t.dim(); ++d) same = same && (t.size(d) == 1 || t.stride(d) == like.stride(d));
+  if (same) return t;
+  Tensor fresh = empty_like_tensor(like, t.dtype());
+  if (!fresh.is_meta()) copy_into(fresh, t);
+  return fresh;
+}
+
 const uint8_t* bytes(const Tensor& t) { return static_cast<const uint8_t*>(t.data()); }
 uint8_t* bytes(Tensor& t) { return static_cast<uint8_t*>(t.data()); }
 
@@ -44,20 +55,20 @@ Tensor quantize(const Tensor& input, double scale, int64_t zero_point, bool is_s
   check_scale("_int8_quantize", "scale", scale);
   const DType dtype = is_signed ? DType::Int8 : DType::UInt8;
   const int32_t zero = zero_of("_int8_quantize", "zero_point", zero_point, dtype);
-  Tensor out = empty_tensor(input.sizes(), dtype, input.device());
+  Tensor out = empty_like_tensor(input, dtype);
+  const Tensor x = lying_like(out, input);
   if (const auto* kernels = work<Int8Kernels>.on(out); kernels && out.numel())
-    kernels->quantize(as_contiguous(input, DType::Float32).data<float>(), out.numel(), float(scale), zero,
-                      flip_of(dtype), bytes(out));
+    kernels->quantize(x.data<float>(), out.numel(), float(scale), zero, flip_of(dtype), bytes(out));
   return out;
 }
 
 Tensor dequantize(const Tensor& input, double scale, int64_t zero_point) {
   check_bytes("_int8_dequantize", "input", input);
   const int32_t zero = zero_of("_int8_dequantize", "zero_point", zero_point, input.dtype());
-  Tensor out = empty_tensor(input.sizes(), DType::Float32, input.device());
+  Tensor out = empty_like_tensor(input, DType::Float32);
+  const Tensor x = lying_like(out, input);
   if (const auto* kernels = work<Int8Kernels>.on(out); kernels && out.numel())
-    kernels->dequantize(bytes(as_contiguous(input, input.dtype())), out.numel(), float(scale), zero,
-                        flip_of(input.dtype()), out.data<float>());
+    kernels->dequantize(bytes(x), out.numel(), float(scale), zero, flip_of(input.dtype()), out.data<float>());
   return out;
 }
 
@@ -69,20 +80,22 @@ Tensor add(const Tensor& input, const Tensor& other, double scale, int64_t zero_
               " of shape ", input.sizes(), " like input, got ", other.dtype(), " of shape ", other.sizes());
   check_scale(op, "scale", scale), check_scale(op, "other_scale", other_scale), check_scale(op, "out_scale", out_scale);
   const DType dtype = input.dtype();
+  zero_of(op, "zero_point", zero_point, dtype), zero_of(op, "other_zero_point", other_zero_point, dtype);
   Int8Sum sum{input.numel(),
               nullptr,
               nullptr,
-              float(scale / out_scale),
-              float(other_scale / out_scale),
-              zero_of(op, "zero_point", zero_point, dtype),
-              zero_of(op, "other_zero_point", other_zero_point, dtype),
+              float(scale),
+              float(other_scale),
+              1 / float(out_scale),
+              -float(zero_point) * float(scale),
+              -float(other_zero_point) * float(other_scale),
               zero_of(op, "out_zero_point", out_zero_point, dtype),
               relu,
               flip_of(dtype),
               nullptr};
-  Tensor out = empty_tensor(input.sizes(), dtype, input.device());
+  Tensor out = empty_like_tensor(input, dtype);
+  const Tensor a = lying_like(out, input), b = lying_like(out, other);
   if (const auto* kernels = work<Int8Kernels>.on(out); kernels && out.numel()) {
-    const Tensor a = as_contiguous(input, dtype), b = as_contiguous(other, dtype);
     sum.a = bytes(a), sum.b = bytes(b), sum.y = bytes(out);
     kernels->sum(sum);
   }
@@ -96,13 +109,13 @@ int64_t packed_bytes(int64_t n, int64_t k, Device device) {
 }
 
 Tensor pack(const Tensor& weight) {
-  TORCH_CHECK(weight.dtype() == DType::Int8 && weight.dim() == 2,
-              "_int8_pack: weight must be torch.int8 of shape (out, in), got ", weight.dtype(), " of shape ",
-              weight.sizes());
-  const int64_t n = weight.size(0), k = weight.size(1), bytes_needed = packed_bytes(n, k, weight.device());
+  TORCH_CHECK(weight.dtype() == DType::Int8 && weight.dim() >= 2,
+              "_int8_pack: weight must be torch.int8 of shape (out, in) or (out, in, *kernel), got ", weight.dtype(),
+              " of shape ", weight.sizes());
+  const int64_t n = weight.size(0), k = n ? weight.numel() / n : 0, bytes_needed = packed_bytes(n, k, weight.device());
   if (!bytes_needed) return weight;
   Tensor out = empty_tensor({bytes_needed}, DType::UInt8, weight.device());
-  const Tensor w = as_contiguous(weight, DType::Int8);
+  const Tensor w = in_format(weight, DType::Int8, weight.dim() > 2);
   work<Int8Kernels>.on(out)->pack(w.data<int8_t>(), n, k, bytes(out));
   return out;
 }
@@ -121,8 +134,8 @@ void check_rows(const char* op, const Tensor& input, const Tensor& weight, const
   TORCH_CHECK(products <= kMostProducts, op, ": sums of 32 bits hold less than 65536 products, got ", products);
 }
 
-Tensor dense(const Tensor& input, const Tensor& weight, const Tensor& scale, const Tensor& bias, int64_t zero_point,
-             int64_t out_zero_point, bool relu) {
+Tensor product(const Tensor& input, const Tensor& weight, const Tensor& scale, const Tensor& bias, int64_t zero_point,
+               int64_t out_zero_point, bool relu) {
   const char* op = "_int8_dense";
   const bool packed = weight.dim() == 1 && weight.dtype() == DType::UInt8;
   TORCH_CHECK(packed || weight.dim() == 2, op, ": weight must have shape (out, in), got ", weight.sizes());
@@ -174,10 +187,9 @@ void expand(const char* op, const char* what, IntArrayRef given, int64_t dims, i
   }
 }
 
-Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& scale, const Tensor& bias,
-                   IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, int64_t groups, int64_t zero_point,
-                   int64_t out_zero_point, bool relu) {
-  const char* op = "_int8_convolution";
+Tensor convolve(const char* op, const Tensor& input, const Tensor& weight, const Tensor& packed, const Tensor& scale,
+                const Tensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, int64_t groups,
+                int64_t zero_point, int64_t out_zero_point, bool relu) {
   const int64_t dims = weight.dim() - 2;
   TORCH_CHECK(dims >= 1 && dims <= 3, op, ": weight must have 3, 4 or 5 dims, got ", weight.sizes());
   TORCH_CHECK(input.dim() == dims + 2, op, ": expected input of ", dims + 2, " dims to go with weight ", weight.sizes(),
@@ -206,16 +218,44 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& scal
   const DType dtype = input.dtype();
   p.zero = zero_of(op, "zero_point", zero_point, dtype);
   p.result = {nullptr, nullptr, zero_of(op, "out_zero_point", out_zero_point, dtype), relu, flip_of(dtype)};
-  Tensor out = empty_tensor(shape, dtype, input.device());
-  if (const auto* kernels = work<Int8Kernels>.on(out); kernels && out.numel()) {
+  const auto* kernels = work<Int8Kernels>.on(input.device());
+  s.channels_last = s.channels_last_weights = kernels ? kernels->prefers_channels_last(s) : groups == 1;
+  const int64_t products = weight.numel() / std::max<int64_t>(1, s.o);
+  TORCH_CHECK(!packed || !kernels ||
+                  (packed.dtype() == DType::UInt8 && packed.dim() == 1 &&
+                   packed.size(0) == kernels->packed_bytes(s.o, products)),
+              op, ": packed must be what _int8_pack makes of weight ", weight.sizes(),
+              " for one group on this device, got ", packed.dtype(), " of shape ", packed.sizes());
+  Tensor out = empty_in_format(shape, dtype, input.device(), s.channels_last);
+  if (kernels && out.numel()) {
     TORCH_CHECK(s.c > 0, op, ": input has no channels");
-    const Tensor x = as_contiguous(input, dtype), w = as_contiguous(weight, DType::Int8),
-                 each = as_contiguous(scale, DType::Float32), b = bias ? as_contiguous(bias, DType::Float32) : Tensor();
-    p.x = bytes(x), p.weight = w.data<int8_t>(), p.y = bytes(out);
+    const Tensor x = in_format(input, dtype, s.channels_last),
+                 w = packed ? weight : in_format(weight, DType::Int8, s.channels_last),
+                 each = as_contiguous(scale, DType::Float32), b = bias ? as_contiguous(bias, DType::Float32) : Tensor(),
+                 ready = packed ? as_contiguous(packed, DType::UInt8) : Tensor();
+    p.x = bytes(x), p.weight = w.data<int8_t>(), p.y = bytes(out), p.packed = ready ? bytes(ready) : nullptr;
     p.result.scale = each.data<float>(), p.result.bias = b ? b.data<float>() : nullptr;
     kernels->convolution(p);
   }
   return out;
+}
+
+Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& scale, const Tensor& bias,
+                   IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation, int64_t groups, int64_t zero_point,
+                   int64_t out_zero_point, bool relu) {
+  return convolve("_int8_convolution", input, weight, Tensor(), scale, bias, stride, padding, dilation, groups,
+                  zero_point, out_zero_point, relu);
+}
+
+Tensor packed_convolution(const Tensor& input, const Tensor& weight, const Tensor& packed, const Tensor& scale,
+                          const Tensor& bias, IntArrayRef stride, IntArrayRef padding, IntArrayRef dilation,
+                          int64_t zero_point, int64_t out_zero_point, bool relu) {
+  return convolve("_int8_packed_convolution", input, weight, packed, scale, bias, stride, padding, dilation, 1,
+                  zero_point, out_zero_point, relu);
+}
+
+Tensor dynamic(const Tensor& input, const Tensor& weight, const Tensor& scale, const Tensor& bias, bool reduce_range) {
+  return int8_product("_int8_dynamic", input, weight, scale, bias, reduce_range);
 }
 
 }  // namespace
@@ -237,9 +277,11 @@ void register_quantized() {
   set_native<op::int8_quantize>(quantize);
   set_native<op::int8_dequantize>(dequantize);
   set_native<op::int8_add>(add);
-  set_native<op::int8_dense>(dense);
+  set_native<op::int8_dense>(product);
   set_native<op::int8_pack>(pack);
   set_native<op::int8_convolution>(convolution);
+  set_native<op::int8_packed_convolution>(packed_convolution);
+  set_native<op::int8_dynamic>(dynamic);
   set_native<op::narrow_linear>(narrow_linear_kernel);
 }
 

@@ -70,12 +70,15 @@ def test_products_of_bytes(made, dtype, m, n, k):
 
 
 @pytest.mark.parametrize("m, n, k", SIZES)
-def test_products_of_numbers_that_are_rounded_row_by_row(made, m, n, k):
+@pytest.mark.parametrize("reduce_range", [False, True])
+def test_products_of_numbers_that_are_rounded_as_they_come(made, m, n, k, reduce_range):
     x, w, scale = made(torch.float32, m, k), made(torch.int8, n, k), made(torch.float32, n).abs() + 0.1
-    if m > 2 and k:
-        x[0], x[1, 0], x[2] = 0, float("nan"), 1e-42
-    same("_int8_linear", x, w, scale, made(torch.float32, n))
-    same("_int8_linear", x, w, scale, None)
+    same("_int8_dynamic", x, w, scale, made(torch.float32, n), reduce_range)
+    for other in (x * 1e-6, x.abs() + 1, x * 0):
+        same("_int8_dynamic", other, w, scale, None, reduce_range)
+    if k:
+        x[-1, 0] = float("nan")
+        same("_int8_linear", x, w, scale, None)
 
 
 def test_the_longest_sums_do_not_overflow():

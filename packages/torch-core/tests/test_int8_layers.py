@@ -11,6 +11,7 @@ from torch import _C
 
 quantize, dequantize = _C._operator("_int8_quantize"), _C._operator("_int8_dequantize")
 add, dense, convolution = (_C._operator(f"_int8_{name}") for name in ("add", "dense", "convolution"))
+pack, packed_convolution = _C._operator("_int8_pack"), _C._operator("_int8_packed_convolution")
 
 
 def drawn(shape, seed=0, dtype=torch.uint8):
@@ -75,6 +76,36 @@ def test_a_convolution_of_bytes_is_exact(shape, kernel, stride, padding, dilatio
     for relu in (False, True):
         y = convolution(x, w, scale, bias, *lists, groups, zero, out_zero, relu)
         assert torch.equal(y, bytes_of(sums, scale, bias, out_zero, relu, dtype, 1))
+        if groups == 1:
+            packed = pack(w)
+            if packed.dim() == 1:
+                assert torch.equal(packed_convolution(x, w, packed, scale, bias, *lists, zero, out_zero, relu), y)
+            if dims == 2:
+                assert y.is_contiguous(memory_format=torch.channels_last)
+                last = x.contiguous(memory_format=torch.channels_last)
+                assert torch.equal(convolution(last, w, scale, bias, *lists, 1, zero, out_zero, relu), y)
+
+
+@pytest.mark.parametrize("most", [127, 255])
+def test_an_image_of_small_bytes_and_one_of_all_bytes_give_exact_sums(most):
+    x, w = torch.full((1, 8, 3, 3), most, dtype=torch.uint8), torch.full((4, 8, 3, 3), -128, dtype=torch.int8)
+    y = convolution(x, w, torch.full((4,), -1 / 1024.0), None, [1], [1], [1], 1, 0, 0, False)
+    taps = torch.tensor([[4.0, 6, 4], [6, 9, 6], [4, 6, 4]])
+    assert torch.equal(y[0, 0].float(), (taps * most).clamp(max=255)) and torch.equal(y, y[:, :1].expand_as(y))
+
+
+def test_elements_of_bytes_stay_where_they_lie():
+    x = torch.randn(2, 3, 4, 5).contiguous(memory_format=torch.channels_last)
+    q = quantize(x, 0.1, 100, False)
+    rows = quantize(x.contiguous(), 0.1, 100, False)
+    assert torch.equal(q, rows) and q.stride() == x.stride() and dequantize(q, 0.1, 100).stride() == x.stride()
+    both = add(q, rows, 0.1, 100, 0.1, 100, 0.2, 100, False)
+    assert both.stride() == x.stride() and torch.equal(both, add(rows, q, 0.1, 100, 0.1, 100, 0.2, 100, False))
+
+
+def test_ties_fall_as_in_pytorch():
+    # By the inverse of the scale, 0.273939937 is 127.5 steps, which ties make 128; a quotient would be just below.
+    assert quantize(torch.tensor([0.273939937]), 0.00214854861, 0, False).item() == 128
 
 
 def test_numbers_become_bytes_and_numbers_again():
@@ -116,6 +147,10 @@ def test_strides_and_nothing():
 @pytest.mark.parametrize(
     "call, message",
     [
+        (
+            lambda: packed_convolution(drawn((1, 2, 4, 4)), drawn((2, 2, 3, 3), 0, torch.int8), drawn((3,)), torch.ones(2), None, [1], [0], [1], 0, 0, False),
+            "packed must be what _int8_pack makes of weight (2, 2, 3, 3) for one group on this device, got torch.uint8 of shape (3,)",
+        ),
         (lambda: quantize(torch.ones(2).double(), 1.0, 0, False), "input must be torch.float32, got torch.float64"),
         (lambda: quantize(torch.ones(2), 0.0, 0, False), "scale must be positive and finite, got 0"),
         (lambda: quantize(torch.ones(2), 1.0, 300, False), "zero_point must lie between 0 and 255 for torch.uint8, got 300"),

@@ -55,16 +55,26 @@ def test_a_linear_layer_holds_bytes_and_multiplies_integers():
     )  # recorded
     y, wanted = small[0](X), net[0](X)
     assert (y - wanted).abs().max() < 0.05 and small[0](X[0]).shape == (2,) and small[0](X[:0]).shape == (0, 2)
-    rows = (X / (X.abs().amax(1, keepdim=True) / 127)).round()
-    exact = (rows.double() @ w.int_repr().double().t()) * (X.abs().amax(1, keepdim=True) / 127) * w.q_scale() + net[
-        0
-    ].bias
+    step = (4.0 + 3.0) / 127  # of all rows, from the least to the greatest number
+    exact = ((X / step).round().double() @ w.int_repr().double().t()) * step * w.q_scale() + net[0].bias
     assert torch.allclose(y.double(), exact.double(), atol=1e-6)
     assert (
         repr(small[0])
         == "DynamicQuantizedLinear(in_features=3, out_features=2, dtype=torch.qint8, qscheme=torch.per_tensor_affine)"
     )
     assert not list(small.parameters()) and torch.equal(small[0](torch.zeros(1, 3))[0], net[0].bias)
+
+
+def test_an_input_has_the_steps_that_it_has_in_pytorch(monkeypatch):
+    layer, x = nn.Linear(8, 8, bias=False), torch.linspace(-1, 2, 8)[None]
+    layer.weight.data = torch.eye(8)
+    small = q.quantize_dynamic(nn.Sequential(layer))[0]
+    seen = lambda y: (y[0] / (127 * small.weight().q_scale())).tolist()
+    halved = [-42, -24, -6, 12, 30, 48, 67, 85]  # recorded with the engines x86, fbgemm and onednn; steps are 3 / 127
+    assert seen(small(x)) == pytest.approx([3 / 127 * step for step in halved])
+    whole = [-85, -49, -12, 24, 61, 97, 134, 170]  # recorded with qnnpack, which has no half range
+    monkeypatch.setattr(torch.backends.quantized, "engine", "qnnpack")
+    assert seen(small(x)) == pytest.approx([3 / 255 * step for step in whole])
 
 
 def test_a_weight_whose_zero_is_another_integer():

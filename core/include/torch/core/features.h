@@ -5,7 +5,7 @@
 #pragma once
 #include "torch/core/macros.h"
 
-#define TORCH_CORE_FEATURES 2
+#define TORCH_CORE_FEATURES 3
 
 namespace torch {
 

@@ -26,7 +26,8 @@ void register_not_differentiable() {
   not_differentiable<op::nonzero, op::nonzero_tuple, op::one_hot, op::bincount, op::searchsorted, op::isin,
                      op::histc>();
   not_differentiable<op::int8_linear, op::int8_quantize, op::int8_dequantize, op::int8_add, op::int8_dense,
-                     op::int8_convolution, op::int8_pack, op::narrow_linear>();
+                     op::int8_convolution, op::int8_packed_convolution, op::int8_dynamic, op::int8_pack,
+                     op::narrow_linear>();
   not_differentiable<op::repeat_interleave, op::unique_flat, op::unique_dim, op::unique_consecutive>();
 }
 

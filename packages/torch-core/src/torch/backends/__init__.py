@@ -41,6 +41,15 @@ class _OfDevices(_Flags):
         return self
 
 
+class _Engines(_Flags):
+    """Settings with an ``engine``, one of those that are supported."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "engine" and value not in self.supported_engines:
+            raise RuntimeError(f"{self.__name__}: no engine {value!r}: there are {', '.join(self.supported_engines)}")
+        super().__setattr__(name, value)
+
+
 def _with_flags(module, *names):
     """Adds ``set_flags``, which gives the settings before, and ``flags``, which sets them for a block."""
 
@@ -179,7 +188,10 @@ opt_einsum = _Flags(
     get_opt_einsum=lambda: None,
 )  # fmt: skip
 _with_flags(opt_einsum, "enabled", "strategy")
-quantized = _Flags("quantized", "Kernels of quantized tensors: none.", engine="none", supported_engines=["none"])
+quantized = _Engines(
+    "quantized", "Whose conventions quantized layers follow: kernels are the same, and qnnpack rounds inputs of dynamic layers to 8 bits, not 7.",
+    engine="x86", supported_engines=["qnnpack", "onednn", "x86", "fbgemm"],
+)  # fmt: skip
 nnpack = _Flags("nnpack", "NNPACK is not used.", is_available=lambda: False, enabled=False)
 xnnpack = _Flags("xnnpack", "XNNPACK is not used.", enabled=False)
 _with_flags(nnpack, "enabled")

@@ -9,6 +9,7 @@ from torch import Tensor, _seams
 
 DENSE = _seams.operator("_int8_dense")
 CONVOLUTION = _seams.operator("_int8_convolution")
+PACKED_CONVOLUTION = _seams.operator("_int8_packed_convolution")
 ADD, PACK = _seams.operator("_int8_add"), _seams.operator("_int8_pack")
 MOST_PRODUCTS = (1 << 16) - 1  #: whose sum 32 bits hold
 BYTES = (torch.quint8, torch.qint8)
@@ -24,8 +25,8 @@ def plain(x: Tensor) -> Tensor:
     return x.as_subclass(Tensor)
 
 
-def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor, Tensor | None] | None:
-    """The weight as products take it, and for each of its rows what a sum is multiplied by to be an integer of the result, and the bias as a sum.
+def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None] | None:
+    """The weight, for each of its rows what a sum is multiplied by to be an integer of the result, the bias as a sum, and the weight as products take it.
 
     None where the weight's zero is not the integer 0, or a sum is longer than 32 bits. Kept while nothing changes.
     """
@@ -38,10 +39,12 @@ def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor,
     found = None
     if weight.dtype is torch.int8 and weight[:1].numel() <= MOST_PRODUCTS and not zero.any():
         each = (steps.to(torch.float64) * scale).expand(weight.shape[0])
+        packed = PACK(weight) if weight.dim() == 2 or layer.groups == 1 else None
         found = (
-            PACK(weight) if weight.dim() == 2 else weight,
+            weight,
             (each / out_scale).to(torch.float32),
             None if bias is None else (bias.to(torch.float64) / each).to(torch.float32),
+            None if packed is weight else packed,
         )
     layer.__dict__["_factors"] = key, held, found
     return found
@@ -76,7 +79,8 @@ def dense(layer: Any, x: Tensor, scale: float, zero: int, relu: bool) -> Tensor 
     found = factors(layer, x.q_scale(), scale)
     if found is None:
         return None
-    y = DENSE(plain(x), *found, x.q_zero_point(), zero, relu)
+    weight, each, bias, packed = found
+    y = DENSE(plain(x), weight if packed is None else packed, each, bias, x.q_zero_point(), zero, relu)
     return _seams.rebuilt_quantized(y, scale, zero, None, x.dtype)
 
 
@@ -95,9 +99,12 @@ def convolution(layer: Any, x: Tensor, scale: float, zero: int, relu: bool) -> T
         else:
             integers = torch.nn.functional.pad(integers, sides, mode=layer.padding_mode)
         padding = [0] * (x.dim() - 2)
-    y = CONVOLUTION(
-        integers, *found, layer.stride, padding, layer.dilation, layer.groups, x.q_zero_point(), zero, relu
-    )  # fmt: skip
+    weight, each, bias, packed = found
+    moves, rest = (layer.stride, padding, layer.dilation), (x.q_zero_point(), zero, relu)
+    if packed is None:
+        y = CONVOLUTION(integers, weight, each, bias, *moves, layer.groups, *rest)
+    else:
+        y = PACKED_CONVOLUTION(integers, weight, packed, each, bias, *moves, *rest)
     return _seams.rebuilt_quantized(y, scale, zero, None, x.dtype)
 
 

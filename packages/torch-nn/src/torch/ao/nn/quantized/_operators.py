@@ -19,7 +19,7 @@ from . import _integers
 from ._rows import packed_rows, rows_of, sums_of_rows
 from ._weights import held, hold
 
-INT8_LINEAR = _seams.operator("_int8_linear")
+DYNAMIC = _seams.operator("_int8_dynamic")
 
 
 class Packed:
@@ -174,10 +174,13 @@ def _linear_dynamic(relu: bool) -> Any:
         if X.dtype is not torch.float32:
             raise RuntimeError(f"quantized::linear_dynamic: expected an input of float32, got {X.dtype}")
         each, packed, _ = W_prepack.__dict__.get("_scales") or _integers.rows(W_prepack)
+        reduce_range = reduce_range and torch.backends.quantized.engine != "qnnpack"
+        if each is None and X.numel():
+            X = torch.quantize_per_tensor_dynamic(X, torch.quint8, reduce_range).dequantize()
         if each is None:
             y = F.linear(X, W_prepack.weight().dequantize(), W_prepack.bias())
         else:
-            y = INT8_LINEAR(X, packed, each, W_prepack.bias())
+            y = DYNAMIC(X, packed, each, W_prepack.bias(), reduce_range)
         return y.relu() if relu else y
 
     return linear_dynamic

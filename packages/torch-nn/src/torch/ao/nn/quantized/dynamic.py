@@ -13,13 +13,15 @@ from ._integers import Refound
 from ._layers import zeros_like_weight
 from ._weights import adopt, fit, held, hold, quantize_weight
 
-INT8_LINEAR = _seams.operator("_int8_linear")
+DYNAMIC, ENGINES = _seams.operator("_int8_dynamic"), torch.backends.quantized
 
 __all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell"]
 
 
 class Linear(Refound, nn.Module):
-    """``x @ weight^T + bias``: each row of ``x`` is rounded to 8 bits with a scale of its own, and integers are multiplied.
+    """``x @ weight^T + bias``: ``x`` is rounded to bytes by its least and greatest number, and integers are multiplied.
+
+    As in PyTorch, steps are 1/127 of the range, or 1/255 where ``torch.backends.quantized.engine`` is ``"qnnpack"``.
 
     >>> net = torch.nn.Sequential(torch.nn.Linear(2, 1))
     >>> _ = net[0].weight.data.copy_(torch.tensor([[1.0, -1.0]])), net[0].bias.data.zero_()
@@ -58,28 +60,27 @@ class Linear(Refound, nn.Module):
         return self._buffers["_bias"]
 
     def forward(self, x: Tensor) -> Tensor:
+        kept = self.__dict__.get("_scales")
+        if kept is not None and kept[0] is not None and kept[2] is self._buffers["weight_int"]:
+            try:
+                return DYNAMIC(x, kept[1], kept[0], self._buffers["_bias"], ENGINES.engine != "qnnpack")
+            except RuntimeError:
+                self._check(x)
+                raise
         if self.dtype is torch.float16:
             return F.linear(x, self.weight_half.to(x.dtype), self.bias())
+        self._check(x)
+        if _integers.rows(self)[0] is not None:  # of a new weight, or one that was moved
+            return self.forward(x)
+        if x.numel():
+            x = torch.quantize_per_tensor_dynamic(x, torch.quint8, ENGINES.engine != "qnnpack").dequantize()
+        return F.linear(x, self.weight().dequantize(), self.bias())
+
+    def _check(self, x: Tensor) -> None:
         if x.dtype is not torch.float32:
             raise RuntimeError(f"Linear: expected an input of float32, got {x.dtype}")
         if not x.dim() or x.size(-1) != self.in_features:
             raise RuntimeError(f"Linear: expected {self.in_features} features, got an input of shape {tuple(x.shape)}")
-        if not x.dim() or x.size(-1) != self.in_features:
-            raise RuntimeError(f"Linear: expected {self.in_features} features, got an input of shape {tuple(x.shape)}")
-        kept = self.__dict__.get("_scales")
-        if kept is None or kept[2] is not self._buffers["weight_int"]:  # another once the layer is moved
-            kept = _integers.rows(self)
-        scales, packed, _ = kept
-        if scales is not None:
-            return INT8_LINEAR(x, packed, scales, self._buffers["_bias"])
-        if scales is not None:
-            return INT8_LINEAR(x, packed, scales, self._buffers["_bias"])
-        zero = self.weight_zero_point
-        integers = self.weight_int.to(torch.float32) - (zero[:, None] if zero.dim() else zero)
-        step = x.detach().abs().amax(-1, keepdim=True).clamp(min=1e-30) / 127 if x.numel() else x[..., :1]
-        y = F.linear((x / step).round(), integers) * (step * self.weight_scale.to(torch.float32))
-        bias = self.bias()
-        return y if bias is None else y + bias
 
     def _get_name(self) -> str:
         return "DynamicQuantizedLinear"
