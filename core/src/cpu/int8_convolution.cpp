@@ -1,11 +1,11 @@
-// Convolutions of bytes whose channels lie last: what the kernel meets at a place of the result is a row of bytes, (taps,
-// channels), and rows are multiplied by the weight as those of a linear layer are. A row is a few copies, for the
-// channels of neighbours lie side by side; a kernel of one tap reads the input as it lies. Rows are made for some places
-// at a time, which stay in the second cache while the weight goes by.
+// Convolutions of bytes whose channels lie last: what the kernel meets at a place of the result is a row of bytes,
+// (taps, channels), and rows are multiplied by the weight as those of a linear layer are. A row is a few copies, for
+// the channels of neighbours lie side by side; a kernel of one tap reads the input as it lies. Rows are made for some
+// places at a time, which stay in the second cache while the weight goes by.
 //
-// AMD EPYC (Zen 5), one thread: 3 x 3 over 128 channels of 28 x 28 in 242 us, over 512 of 7 x 7 in 230; vpdpbusd by itself
-// takes 212 for either. With panels of the input, transposed at every call, ResNet-18 took 9.4 ms (one image of 224 x
-// 224) in place of 8.1.
+// AMD EPYC (Zen 5), one thread: 3 x 3 over 128 channels of 28 x 28 in 242 us, over 512 of 7 x 7 in 230; vpdpbusd by
+// itself takes 212 for either. With panels of the input, transposed at every call, ResNet-18 took 9.4 ms (one image of
+// 224 x 224) in place of 8.1.
 #include <bit>
 
 #include "cpu/int8_products.h"
