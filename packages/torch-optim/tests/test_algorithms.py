@@ -438,3 +438,36 @@ def test_a_line_search_of_lbfgs_serves_other_minimizers():
     found, gradient, t, evals = _strong_wolfe(loss, x, 1.0, d, f, g, slope, c1, c2)
     assert found <= f + c1 * t * slope and abs(float(gradient @ d)) <= -c2 * slope and 1 <= evals <= 26
     assert (found, gradient.tolist()) == (loss(x, t, d)[0], loss(x, t, d)[1].tolist())
+
+
+DIFFERENTIABLE = {
+    "Adadelta": {}, "Adagrad": {}, "Adam": {"amsgrad": True}, "AdamW": {}, "Adamax": {}, "ASGD": {}, "NAdam": {}, "RAdam": {},
+    "RMSprop": {"centered": True, "momentum": 0.9}, "SGD": {"momentum": 0.9},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name, options", DIFFERENTIABLE.items())
+def test_a_differentiable_step_is_differentiated_by_parameter_gradient_and_state(name, options):
+    def optimizer_of(p):
+        return getattr(optim, name)([p], lr=0.1, weight_decay=0.1, differentiable=True, **options)
+
+    def after_a_step(p, g, shift):
+        q = torch.ones_like(p)
+        before = optimizer_of(q)
+        for _ in range(7):  # past the steps that RAdam takes without dividing
+            q.grad = torch.ones_like(q)
+            before.step()
+        p = p.clone()
+        optimizer = optimizer_of(p)
+        for key, value in before.state[q].items():
+            of_elements = isinstance(value, torch.Tensor) and value.shape == p.shape
+            optimizer.state[p][key] = value.clone() + shift if of_elements else copy.deepcopy(value)
+        p.grad = g
+        optimizer.step()
+        return p
+
+    numbers = [
+        torch.linspace(*ends, 4, dtype=torch.float64, requires_grad=True)
+        for ends in ((0.5, 1.5), (1.5, 2.5), (0.1, 0.2))
+    ]
+    torch.autograd.gradcheck(after_a_step, numbers)

@@ -57,6 +57,11 @@ def add_quotient(p: Tensor, above: Tensor, below: Tensor, scale: float | Tensor)
         p.addcdiv_(above, below, value=scale)
 
 
+def root_plus(root: Tensor, eps: float) -> Tensor:
+    """``root + eps``, in place where no gradient asks for the root: that of a square root does, where steps are differentiated."""
+    return root.add(eps) if root.requires_grad else root.add_(eps)
+
+
 def next_step(state) -> int:
     """Count one step more in ``state["step"]`` and return the number; what files of 2018 hold there is an int."""
     steps = state["step"]

@@ -83,6 +83,7 @@ class Adadelta(Optimizer):
         if group["weight_decay"]:
             g = g.add(p, alpha=group["weight_decay"])
         g2.mul_(rho).addcmul_(g, g, value=1 - rho)  # step 4
-        dx = dx2.add(eps).sqrt_().div_(g2.add(eps).sqrt_()).mul_(g)  # step 5
+        above, below = dx2.add(eps).sqrt_(), g2.add(eps).sqrt_()
+        dx = above.div(below).mul(g) if below.requires_grad else above.div_(below).mul_(g)  # step 5
         dx2.mul_(rho).addcmul_(dx, dx, value=1 - rho)  # step 6
         p.add_(dx, alpha=-float(group["lr"]))  # step 7

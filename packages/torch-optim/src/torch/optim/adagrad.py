@@ -6,7 +6,7 @@ import torch
 
 from ._check import not_negative
 from ._joined import step_together
-from ._steps import add_quotient, begun, counted, steps_at
+from ._steps import add_quotient, begun, counted, root_plus, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -134,4 +134,4 @@ class Adagrad(Optimizer):
             p.add_(step * rate)
             return
         state["sum"].addcmul_(g, g, value=1)
-        add_quotient(p, g, state["sum"].sqrt().add_(group["eps"]), rate)
+        add_quotient(p, g, root_plus(state["sum"].sqrt(), group["eps"]), rate)

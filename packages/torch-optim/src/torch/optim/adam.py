@@ -9,7 +9,7 @@ from torch import _seams
 
 from ._check import betas_in_range, not_negative
 from ._joined import like_parameter
-from ._steps import begun, next_step, steps_at
+from ._steps import begun, next_step, root_plus, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -130,7 +130,12 @@ class Adam(Optimizer):
         m.lerp_(g, 1 - beta1)
         v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
         if group["amsgrad"]:
-            v = torch.maximum(state["max_exp_avg_sq"], v, out=state["max_exp_avg_sq"])
+            largest = state["max_exp_avg_sq"]
+            if v.requires_grad:
+                v = largest.copy_(torch.maximum(largest.clone(), v))
+            else:
+                v = torch.maximum(largest, v, out=largest)
         # The bias corrections of both moments, moved to the step size as in section 2 of the paper.
-        denominator = v.sqrt().div_(math.sqrt(1 - beta2**t)).add_(group["eps"])
+        root, correction = v.sqrt(), math.sqrt(1 - beta2**t)
+        denominator = root_plus(root.div(correction) if root.requires_grad else root.div_(correction), group["eps"])
         p.addcdiv_(m, denominator, value=-alpha / (1 - beta1**t))

@@ -87,5 +87,9 @@ class Adamax(Optimizer):
         if group["weight_decay"]:
             g = g.add(p, alpha=group["weight_decay"])
         m.lerp_(g, 1 - beta1)
-        torch.maximum(u.mul_(beta2), g.abs().add_(group["eps"]), out=u)
+        least = g.abs().add_(group["eps"])
+        if least.requires_grad or u.requires_grad:
+            u.copy_(torch.maximum(u.mul(beta2), least))
+        else:
+            torch.maximum(u.mul_(beta2), least, out=u)
         add_quotient(p, m, u, factor)

@@ -6,7 +6,7 @@ import torch
 
 from ._check import betas_in_range, not_negative
 from ._joined import step_together
-from ._steps import add_quotient, begun, counted, held, hold, number, steps_at
+from ._steps import add_quotient, begun, counted, held, hold, number, root_plus, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -95,6 +95,6 @@ class NAdam(Optimizer):
                 g = g.add(p, alpha=decay)
         m.lerp_(g, 1 - beta1)
         v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
-        root = v.div(correction).sqrt_().add_(group["eps"])
+        root = root_plus(v.div(correction).sqrt_(), group["eps"])
         add_quotient(p, g, root, of_gradient)
         add_quotient(p, m, root, of_momentum)

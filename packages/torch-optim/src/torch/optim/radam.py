@@ -6,7 +6,7 @@ import torch
 
 from ._check import betas_in_range, not_negative
 from ._joined import step_together
-from ._steps import begun, counted, steps_at
+from ._steps import begun, counted, root_plus, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -102,9 +102,9 @@ class RAdam(Optimizer):
         m.lerp_(g, 1 - beta1)
         v.mul_(beta2).addcmul_(g, g, value=1 - beta2)
         if isinstance(factor, torch.Tensor):
-            root = v.sqrt().add_(group["eps"])
+            root = root_plus(v.sqrt(), group["eps"])
             p.add_(torch.where(is_rectified > 0, m.div(root), m).mul_(factor))
         elif is_rectified:
-            p.addcdiv_(m, v.sqrt().add_(group["eps"]), value=factor)
+            p.addcdiv_(m, root_plus(v.sqrt(), group["eps"]), value=factor)
         else:
             p.add_(m, alpha=factor)

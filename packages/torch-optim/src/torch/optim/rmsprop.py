@@ -6,7 +6,7 @@ import torch
 
 from ._check import not_negative
 from ._joined import step_together
-from ._steps import next_step, steps_at
+from ._steps import next_step, root_plus, steps_at
 from .optimizer import Optimizer
 
 TYPE_CHECKING = False
@@ -98,7 +98,7 @@ class RMSprop(Optimizer):
         if group["centered"]:
             mean = state["grad_avg"].lerp_(g, 1 - alpha)
             n = n.addcmul(mean, mean, value=-1)
-        root = n.sqrt().add_(group["eps"])
+        root = root_plus(n.sqrt(), group["eps"])
         if group["momentum"] > 0:
             b = state["momentum_buffer"].mul_(group["momentum"]).addcdiv_(g, root)
             p.add_(b, alpha=-lr)
