@@ -1,3 +1,4 @@
+import copy
 import gc
 import math
 import pickle
@@ -577,3 +578,14 @@ def test_the_gradient_of_a_mean_may_be_written_to(dim):
     (g,) = torch.autograd.grad(x.mean(dim).sum(), x)
     expected = g.clone() * 2
     assert torch.equal(g.mul_(2), expected)
+
+
+@pytest.mark.parametrize("requires_grad", [True, False])
+def test_a_deep_copy_has_the_gradient_of_its_tensor(requires_grad):
+    x = torch.zeros(2, requires_grad=requires_grad)
+    x.grad = torch.ones(2)
+    twin, gradient = copy.deepcopy([x, x.grad])
+    assert twin.grad is gradient and gradient is not x.grad and gradient.tolist() == [1, 1]
+    sparse = torch.zeros(2).to_sparse().requires_grad_(requires_grad)
+    sparse.grad = torch.ones(2).to_sparse()
+    assert copy.deepcopy(sparse).grad.to_dense().tolist() == [1, 1]

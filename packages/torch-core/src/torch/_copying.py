@@ -1,5 +1,6 @@
 """Deep copies and pickles of tensors. Tensors over one storage still share it afterwards."""
 
+import sys
 import warnings
 from copy import deepcopy as copy_any
 from weakref import WeakValueDictionary
@@ -32,8 +33,9 @@ def deepcopy(tensor, memo):
     memo[id(tensor)] = result
     if tensor.requires_grad:
         result.requires_grad_()
-        if tensor.grad is not None:
-            result.grad = deepcopy(tensor.grad, memo)
+    # Without torch-autograd no tensor has a gradient, and looking for one would load it.
+    if "torch.autograd" in sys.modules and tensor.grad is not None:
+        result.grad = copy_any(tensor.grad, memo)
     for name, value in (tensor._attributes or {}).items():
         setattr(result, name, copy_any(value, memo))
     return result
