@@ -131,6 +131,18 @@ def test_cyclic_momentum_moves_the_other_way():
     assert momenta == pytest.approx([0.9, 0.85, 0.8, 0.85])
 
 
+def test_each_group_has_a_cyclic_momentum_of_its_own():
+    weights = [torch.zeros(1, requires_grad=True) for _ in range(2)]
+    optimizer = optim.SGD([{"params": [w]} for w in weights], lr=0.1, momentum=0.5)
+    scheduler = S.CyclicLR(optimizer, 0.1, 0.9, 2, base_momentum=[0.5, 0.6], max_momentum=[0.75, 0.8])
+    momenta = []
+    for _ in range(3):
+        momenta.append([group["momentum"] for group in optimizer.param_groups])
+        optimizer.step()
+        scheduler.step()
+    assert momenta == [pytest.approx(both) for both in ([0.75, 0.8], [0.625, 0.7], [0.5, 0.6])]
+
+
 def test_plateau_waits_reduces_and_cools_down():
     losses = [1.0, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9, 0.9]
     seen = rates(lambda o: S.ReduceLROnPlateau(o, patience=1, factor=0.1, cooldown=2), 9, metrics=losses)
