@@ -26,13 +26,16 @@ bool alike(const Cell& a, const Cell& b) {
   using Tag = Cell::Tag;
   if (a.is(Tag::Tensor) && b.is(Tag::Tensor)) return a.same(b) || holds(eq(a.to_tensor(), b.to_tensor()));
   if (a.is(Tag::Tensor) || a.tag() != b.tag() || !(a.is(Tag::List) || a.is(Tag::Tuple))) return equal(a, b);
+  Deeper deeper("comparison");
   return std::equal(a.items().begin(), a.items().end(), b.items().begin(), b.items().end(), alike);
 }
 bool less(const Cell& a, const Cell& b) {
   using Tag = Cell::Tag;
   if (a.is(Tag::String)) return a.to_string() < b.to_string();
-  if (a.is(Tag::List) || a.is(Tag::Tuple))
+  if (a.is(Tag::List) || a.is(Tag::Tuple)) {
+    Deeper deeper("comparison");
     return std::lexicographical_compare(a.items().begin(), a.items().end(), b.items().begin(), b.items().end(), less);
+  }
   if (a.is(Tag::Float) || b.is(Tag::Float)) return a.to_double() < b.to_double();
   if (a.is(Tag::Tensor)) return holds(lt(a.to_tensor(), b.to_tensor()));
   return a.to_int() < b.to_int();
