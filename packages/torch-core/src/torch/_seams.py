@@ -91,10 +91,18 @@ LATER = {
     "pull_registered": "_registered:pull",
     "RegisteredOperator": "_registered:Operator",
     "RegisteredPacket": "_registered:Packet",
+    "HigherOrderOperator": "_ops:HigherOrderOperator",
     "OpOverload": "_ops:OpOverload",
     "OpOverloadPacket": "_ops:OpOverloadPacket",
     "Schema": "_schemas:Schema",
     "of_schema": "_overloads:of_schema",
+    # --- sizes with names ---
+    "SizeExpression": "_symbols:Expression",
+    "SymNode": "_symbols:SymNode",
+    "named_size": "_symbols:named",
+    "size_of_text": "_symbols:of_text",
+    # --- annotations ---
+    "raise_error_container_parameter_missing": "_jit_internal:raise_error_container_parameter_missing",
     # --- parts, and what is missing ---
     "absent_class": "_absent:absent_class",
     "absent_function": "_absent:absent_function",

@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch._ops import OpOverload, OpOverloadPacket
+from torch._seams import OpOverload, OpOverloadPacket
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import types
 from typing import Any
 
 import torch
-from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+from torch._seams import HigherOrderOperator, OpOverload, OpOverloadPacket
 from torch.export.exported_program import NUMBERS, ExportedProgram
 from torch.export.graph_signature import (
     ConstantArgument,

@@ -12,7 +12,7 @@ import sys
 
 import torch
 from torch._dynamo import config
-from torch._symbols import named
+from torch._seams import named_size
 from torch.jit import _ir as ir
 
 from . import _numbers
@@ -93,7 +93,7 @@ class Resized(Observer):
             self.dims.append((slot, WHOLE))
             self.asked.append((place, None))
             self.inputs.append(slot)
-            self.examples.append(named(f"s{at}", number) if type(number) is int else number)
+            self.examples.append(named_size(f"s{at}", number) if type(number) is int else number)
             if type(number) is int:
                 self.space.conditions.append(f"-{1 << 31} < {name} < {1 << 31}")
             self.variables[place] = made

@@ -17,7 +17,7 @@ from torch._higher_order_ops.map import map_impl
 from torch._higher_order_ops.scan import scan_op
 from torch._higher_order_ops.while_loop import while_loop_op
 from torch._higher_order_ops.wrap import wrap_with_set_grad_enabled
-from torch._symbols import of_text
+from torch._seams import size_of_text
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
@@ -310,7 +310,7 @@ def _made(graph, found, nodes):
     elif "number" in found:
         number = _read_value(found["number"], nodes)
         if "formula" in found and type(number) is int:
-            number = of_text(found["formula"], number)
+            number = size_of_text(found["formula"], number)
         node.meta["val"] = number
     if "torch_fn" in found:
         node.meta["torch_fn"] = tuple(map(str, found["torch_fn"]))

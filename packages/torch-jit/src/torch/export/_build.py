@@ -10,8 +10,10 @@ import re
 from typing import Any
 
 import torch
+from torch import SymFloat, SymInt
 from torch import _pytree as pytree
-from torch._symbols import Expression, SymFloat, SymInt, SymNode
+from torch._seams import SizeExpression as Expression
+from torch._seams import SymNode
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import _pytree as pytree
-from torch._symbols import Expression
+from torch._seams import SizeExpression as Expression
 
 from ._errors import GuardError
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import torch
+from torch._seams import size_of_text
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch._symbols import of_text
 from torch.fx.passes.shape_prop import _extract_tensor_metadata
 
 TYPE_CHECKING = False
@@ -55,7 +55,7 @@ def describe(node: Node, tensor: torch.Tensor, sizes: Iterable[Any], device: Any
     if isinstance(tensor, FakeTensor):
         tensor, device = tensor._elem, tensor.fake_device
     symbolic = any(isinstance(s, str) for s in sizes)
-    named = [of_text(s, seen) if isinstance(s, str) else s for s, seen in zip(sizes, tensor.shape, strict=True)]
+    named = [size_of_text(s, seen) if isinstance(s, str) else s for s, seen in zip(sizes, tensor.shape, strict=True)]
     val = FakeTensor(_MODE, tensor, device, sizes=named if symbolic else None)
     node.meta.update(val=val, tensor_meta=_extract_tensor_metadata(val), sizes=sizes)
 

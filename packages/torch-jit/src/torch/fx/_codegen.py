@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from torch import SymBool, SymFloat, SymInt
 from torch import _pytree as pytree
-from torch._symbols import SymBool, SymFloat, SymInt
 
 from ._writer import _Writer, tensor_annotation
 

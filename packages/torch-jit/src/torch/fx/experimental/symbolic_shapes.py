@@ -4,7 +4,7 @@ follow from that.
 
 import torch
 from torch import _pytree as pytree
-from torch._symbols import SymNode
+from torch._seams import SymNode
 
 __all__ = [
     "ConstraintViolationError", "GuardOnDataDependentSymNode", "definitely_false", "definitely_true", "free_symbols", "free_unbacked_symbols",

@@ -127,7 +127,7 @@ def _check_contained(container):
     """ScriptError for a container that does not say what is in it."""
     if container not in _CONTAINERS:
         return
-    from torch._jit_internal import raise_error_container_parameter_missing
+    from torch._seams import raise_error_container_parameter_missing
 
     try:
         raise_error_container_parameter_missing(_CONTAINERS[container])
