@@ -2,7 +2,8 @@
 
 from types import FunctionType
 
-from .. import _C
+import torch._C as _C
+
 from .._C import Tensor
 from .conversions import CONVERSIONS, Conversions, conversion
 from .deferred import GRADIENT_NAMES, METHODS_OF, STORAGE_METHODS, LoadsAutograd, of_module, of_storage

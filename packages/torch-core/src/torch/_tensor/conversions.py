@@ -1,6 +1,6 @@
 """Tensors of other dtypes, devices and layouts, and tensors made after one."""
 
-from .. import _C
+import torch._C as _C
 
 CONVERSIONS = {
     "float": _C.float32, "double": _C.float64, "half": _C.float16, "bfloat16": _C.bfloat16, "int": _C.int32, "long": _C.int64,

@@ -3,7 +3,8 @@
 import itertools
 import sys
 
-from .. import _C
+import torch._C as _C
+
 from .._C import Tensor
 
 

@@ -1,6 +1,7 @@
 """What Python and its libraries ask of every object: text, iteration, copies, pickles, overrides."""
 
-from .. import _C
+import torch._C as _C
+
 from .._C import Tensor
 from .deferred import GRADIENT_NAMES
 

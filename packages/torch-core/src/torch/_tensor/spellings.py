@@ -2,7 +2,8 @@
 
 import warnings
 
-from .. import _C
+import torch._C as _C
+
 from .._C import Tensor
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from . import register_decomposition
+from ._tables import register_decomposition
 
 Tensor = torch.Tensor
 aten = torch.ops.aten
