@@ -204,26 +204,13 @@ void bind_graph(py::module_& m) {
       .def("copy", [](Graph& g) { return g.copy(); })
       .def("lint", [](Graph& g) { lint(g); })
       .def("verify", [](Graph& g) { verify(g); })
-      .def("findNode",
-           [](Graph& g, const std::string& kind) -> py::object {
-             for (Node* n : g.block()->nodes())
-               if (n->is(kind)) return py::cast(held(n));
-             return py::none();
-           })
+      .def(
+          "findNode",
+          [](Graph& g, const std::string& kind, bool deep) { return first_of(nodes_of({g.block()}, kind, deep)); },
+          py::arg("kind"), py::arg("recurse") = true)
       .def(
           "findAllNodes",
-          [](Graph& g, const std::string& kind, bool deep) {
-            std::vector<NodePtr> out;
-            auto look = [&](auto& self, Block* b) -> void {
-              for (Node* n : b->nodes()) {
-                if (n->is(kind)) out.push_back(held(n));
-                if (deep)
-                  for (Block* inner : n->blocks()) self(self, inner);
-              }
-            };
-            look(look, g.block());
-            return out;
-          },
+          [](Graph& g, const std::string& kind, bool deep) { return nodes_of({g.block()}, kind, deep); },
           py::arg("kind"), py::arg("recurse") = true)
       .def(
           "str", [](const Graph& g, bool locations) { return print(g, locations); },

@@ -91,6 +91,13 @@ void bind_nodes(py::module_& m) {
           py::arg("type") = nullptr)
       .def("eraseOutput", &Node::erase_output)
       .def("blocks", [](Node& n) { return held(n.blocks()); })
+      .def(
+          "findNode",
+          [](Node& n, const std::string& kind, bool deep) { return first_of(nodes_of(n.blocks(), kind, deep)); },
+          py::arg("kind"), py::arg("recurse") = true)
+      .def(
+          "findAllNodes", [](Node& n, const std::string& kind, bool deep) { return nodes_of(n.blocks(), kind, deep); },
+          py::arg("kind"), py::arg("recurse") = true)
       .def("addBlock", [](Node& n) { return held(n.add_block()); })
       .def("eraseBlock", &Node::erase_block)
       .def("hasAttribute", [](Node& n, const std::string& name) { return n.has_attribute(name); })
@@ -151,6 +158,11 @@ void bind_nodes(py::module_& m) {
              return x;
            })
       .def("hasDebugName", &Value::has_name)
+      .def("requiresGrad",
+           [](Value& x) -> py::object {
+             const TensorInfo* i = x.type()->tensor_info();
+             return i && i->requires_grad ? py::object(py::bool_(*i->requires_grad)) : py::none();
+           })
       .def("unique", &Value::unique)
       .def("offset", &Value::offset)
       .def("node", [](Value& x) { return held(x.node()); })

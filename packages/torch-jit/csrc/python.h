@@ -28,6 +28,25 @@ template <size_t N>
 std::vector<std::shared_ptr<Value>> held(const Few<Value*, N>& all) {
   return held(std::vector<Value*>(all));
 }
+
+// The nodes of a kind in blocks, in order; with `deep` those in the blocks of their nodes too, after them.
+inline std::vector<std::shared_ptr<Node>> nodes_of(const std::vector<Block*>& blocks, const std::string& kind,
+                                                   bool deep) {
+  std::vector<std::shared_ptr<Node>> out;
+  auto look = [&](auto& self, Block* b) -> void {
+    for (Node* n : b->nodes()) {
+      if (n->is(kind)) out.push_back(held(n));
+      if (deep)
+        for (Block* inner : n->blocks()) self(self, inner);
+    }
+  };
+  for (Block* b : blocks) look(look, b);
+  return out;
+}
+inline py::object first_of(const std::vector<std::shared_ptr<Node>>& nodes) {
+  return nodes.empty() ? py::none() : py::cast(nodes.front());
+}
+
 inline std::shared_ptr<Type> given(const TypePtr& t) { return std::const_pointer_cast<Type>(t); }
 inline std::vector<std::shared_ptr<Type>> given(const std::vector<TypePtr>& all) {
   std::vector<std::shared_ptr<Type>> out;

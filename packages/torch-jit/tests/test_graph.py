@@ -531,3 +531,26 @@ def test_a_target_that_is_no_name_makes_no_program(change, capsys):
     with pytest.raises(ValueError, match="which is no name in a program"):
         fx.GraphModule(nn.Module(), graph)
     assert not capsys.readouterr().out
+
+
+def test_nodes_are_found_in_blocks_and_below_a_node():
+    @torch.jit.script
+    def chosen(x, on: bool):
+        if on:
+            x = x.relu()
+        return x + 1
+
+    graph = chosen.graph
+    branch = graph.findNode("prim::If")
+    relu = graph.findNode("aten::relu")
+    assert relu is not None
+    assert graph.findNode("aten::relu", recurse=False) is None
+    assert branch.findNode("aten::relu").output() == relu.output()
+    assert branch.findNode("aten::add") is None
+    assert [each.kind() for each in branch.findAllNodes("aten::relu")] == ["aten::relu"]
+
+
+def test_a_value_knows_whether_it_needs_a_gradient_or_that_nothing_says_so():
+    graph = torch._C.parse_ir("graph(%a : Float(2, requires_grad=1), %b : Tensor):\n  return (%a)")
+    a, b = graph.inputs()
+    assert (a.requiresGrad(), b.requiresGrad()) == (True, None)
