@@ -220,7 +220,7 @@ def _dim(parameter, name, place):
         raise TypeError(f"fully_shard: shard_placement_fn of {name} returned {wanted!r}; expected Shard(dim) or None")
     if not -parameter.dim() <= wanted.dim < parameter.dim():
         raise ValueError(
-            f"fully_shard: shard_placement_fn of {name}, of shape {tuple(parameter.shape)}, returned {wanted}"
+            f"fully_shard: shard_placement_fn of {name}, of shape {tuple(parameter.shape)}, returned {wanted!r}"
         )
     return wanted.dim % parameter.dim()
 

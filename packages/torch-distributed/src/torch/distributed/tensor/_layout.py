@@ -32,7 +32,7 @@ def settled(placements, mesh, dims) -> tuple:
             raise TypeError(f"DTensor: placements are Shard, Replicate or Partial, got {placement!r}")
         if isinstance(placement, Shard):
             if not -dims <= placement.dim < dims:
-                raise ValueError(f"DTensor: {placement} of a tensor of {dims} dims")
+                raise ValueError(f"DTensor: {placement!r} of a tensor of {dims} dims")
             placements[i] = replace(placement, dim=placement.dim % dims)
     return tuple(placements)
 

@@ -109,7 +109,7 @@ class Enter(Function):
 def _op(placement, part) -> ReduceOp:
     name = placement.reduce_op.upper()
     if name not in ("SUM", "AVG") and torch.is_grad_enabled() and part.requires_grad:
-        raise NotImplementedError(f"DTensor: {placement} cannot be reduced with a gradient; there are sum and avg")
+        raise NotImplementedError(f"DTensor: {placement!r} cannot be reduced with a gradient; there are sum and avg")
     return getattr(ReduceOp, name)
 
 
