@@ -76,6 +76,21 @@ def test_without_nvcc_sources_of_cuda_say_how_to_get_it(tmp_path, monkeypatch):
         load("x", tmp_path / "kernel.cu", build_directory=tmp_path)
 
 
+def test_without_a_gpu_sources_of_cuda_are_loaded_only_for_those_that_are_named(tmp_path, monkeypatch):
+    monkeypatch.setattr(cpp_extension.cuda, "need_home", lambda what: str(tmp_path))
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.delenv("TORCH_CUDA_ARCH_LIST", raising=False)
+    monkeypatch.delenv("TORCH_CUDA_HOST_FORM", raising=False)
+    kernel = tmp_path / "kernel.cu"
+    with pytest.raises(
+        RuntimeError, match="kernel.cu is compiled for the GPUs of this machine, .* TORCH_CUDA_ARCH_LIST"
+    ):
+        cpp_extension.cuda.command("c++", [], [], kernel)
+    assert "-arch=sm_90" in cpp_extension.cuda.command("c++", [], ["-arch=sm_90"], kernel)[0]
+    monkeypatch.setenv("TORCH_CUDA_ARCH_LIST", "8.0")
+    assert "-gencode=arch=compute_80,code=sm_80" in cpp_extension.cuda.command("c++", [], [], kernel)[0]
+
+
 def test_architectures_are_flags_of_nvcc(monkeypatch):
     assert cpp_extension.cuda.architectures("8.0;9.0+PTX") == [
         "-gencode=arch=compute_80,code=sm_80",

@@ -112,6 +112,12 @@ def command(cxx: str, host_flags: list[str], extra: list[str], sources: Path) ->
     if layer := _layer():
         return [*cxx.split(), *host_flags, "-xc++"], layer[0].translated(sources.read_text())
     home = need_home("load")
+    named = any("arch" in flag or "gencode" in flag for flag in extra)
+    if not (named or os.environ.get("TORCH_CUDA_ARCH_LIST") or torch.cuda.is_available()):
+        raise RuntimeError(  # libraries that bring kernels go on without them
+            f"load: {sources.name} is compiled for the GPUs of this machine, and there is none; TORCH_CUDA_ARCH_LIST names "
+            "architectures of others, such as '8.0;9.0+PTX'"
+        )
     flags = [flag for flag in host_flags if flag.startswith("-D")]
     include, passed = [], iter(flag for flag in host_flags if not flag.startswith("-D"))
     for flag in passed:
@@ -122,7 +128,7 @@ def command(cxx: str, host_flags: list[str], extra: list[str], sources: Path) ->
     return [
         os.path.join(home, "bin", "nvcc"), "-std=c++20", "-O2", "--expt-relaxed-constexpr", "-diag-suppress=20012,20013,20014",
         "-Xcompiler=-fPIC,-fvisibility=hidden", "-ccbin", cxx.split()[0], *flags, *include,
-        *([] if any("arch" in flag or "gencode" in flag for flag in extra) else architectures()), *extra,
+        *([] if named else architectures()), *extra,
     ], None  # fmt: skip
 
 
