@@ -18,6 +18,9 @@ from typing import Any
 __all__ = ["Expression", "SymBool", "SymFloat", "SymInt", "SymNode", "Symbol", "named", "of_text"]
 
 
+_MOST_FACTORS = 16  #: of a power, which is written out
+
+
 class Symbol(str):
     """The name of a number."""
 
@@ -139,7 +142,7 @@ class Expression:
     def __str__(self) -> str:
         text = ""
         for key, factor in sorted(self._terms.items(), key=lambda item: (-len(item[0]), item[0])):
-            several = len(key) > 1 or abs(factor) != 1
+            several = len(key) > 1 or factor != 1  # -(a//b) is not -a//b
             names = {n: f"({n})" if n in self._parts and several else n for n in key}
             powers = [f"{said}**{key.count(n)}" if key.count(n) > 1 else said for n, said in names.items()]
             product = "*".join([str(abs(factor))] * (abs(factor) != 1 or not key) + powers)
@@ -173,10 +176,9 @@ def _of_tree(node, text):
     if isinstance(node, ast.BinOp) and type(node.op) in _TREES:
         return _OPERATORS[_TREES[type(node.op)]](_of_tree(node.left, text), _of_tree(node.right, text))
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant):
-        found, part = Expression.of(1), _of_tree(node.left, text)
-        for _ in range(min(node.right.value, 16)):
-            found = found * part
-        return found
+        if type(node.right.value) is not int or node.right.value > _MOST_FACTORS:
+            raise ValueError(f"a size has whole powers up to {_MOST_FACTORS}, got {text!r}")
+        return math.prod([_of_tree(node.left, text)] * node.right.value, start=Expression.of(1))
     raise ValueError(f"a size is a sum or product of names and numbers, got {text!r}")
 
 
@@ -315,12 +317,9 @@ class _Number(_Symbolic):
         return float(self.node.hint)
 
     def __pow__(self, other: int) -> Any:
-        if not isinstance(other, int) or not 0 <= other <= 16:
+        if not isinstance(other, int) or not 0 <= other <= _MOST_FACTORS:
             return NotImplemented
-        found: Any = 1
-        for _ in range(other):
-            found = self * found
-        return found
+        return math.prod([self] * other)
 
 
 class SymInt(_Number):

@@ -21,28 +21,27 @@ def _registered(*names: str) -> Any:
 # --- products ---
 
 
+def _added(self: Tensor, product: Tensor, beta: Any, alpha: Any) -> Tensor:
+    product = product if alpha == 1 else alpha * product
+    return product if beta == 0 else product + (self if beta == 1 else beta * self)
+
+
 @_registered("addmm")
 def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * self + alpha * (mat1 @ mat2)``"""
-    product = torch.mm(mat1, mat2)
-    product = product if alpha == 1 else alpha * product
-    return product if beta == 0 else product + (self if beta == 1 else beta * self)
+    return _added(self, torch.mm(mat1, mat2), beta, alpha)
 
 
 @_registered("addmv")
 def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * self + alpha * (mat @ vec)``"""
-    product = torch.mv(mat, vec)
-    product = product if alpha == 1 else alpha * product
-    return product if beta == 0 else product + (self if beta == 1 else beta * self)
+    return _added(self, torch.mv(mat, vec), beta, alpha)
 
 
 @_registered("baddbmm")
 def baddbmm(self: Tensor, batch1: Tensor, batch2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
     """``beta * self + alpha * (batch1 @ batch2)``"""
-    product = torch.bmm(batch1, batch2)
-    product = product if alpha == 1 else alpha * product
-    return product if beta == 0 else product + (self if beta == 1 else beta * self)
+    return _added(self, torch.bmm(batch1, batch2), beta, alpha)
 
 
 @_registered("addcmul")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 from dataclasses import dataclass
 
@@ -36,16 +37,16 @@ class Guard:
     answer: bool
 
     def __post_init__(self) -> None:
-        _checked(ast.parse(self.text, mode="eval").body, self.text)
+        _checked(_tree(self.text), self.text)
 
     @property
     def names(self) -> set[str]:
         """The sizes that it is about."""
-        return {n.id for n in ast.walk(ast.parse(self.text, mode="eval")) if isinstance(n, ast.Name)}
+        return {n.id for n in ast.walk(_tree(self.text)) if isinstance(n, ast.Name)}
 
     def value(self, sizes: dict[str, int]) -> bool:
         """What the comparison is for some sizes. ZeroDivisionError where it divides by a size of 0."""
-        return bool(_value(ast.parse(self.text, mode="eval").body, sizes))
+        return bool(_value(_tree(self.text), sizes))
 
     def holds(self, sizes: dict[str, int]) -> bool:
         """Whether it is what it has to be; a division by 0 is not."""
@@ -55,8 +56,13 @@ class Guard:
             return False
 
     def __str__(self) -> str:
-        said = ast.unparse(ast.parse(self.text, mode="eval"))
+        said = ast.unparse(_tree(self.text))
         return said if self.answer else f"not {said}"
+
+
+@functools.lru_cache(1024)  # programs ask at each call
+def _tree(text):
+    return ast.parse(text, mode="eval").body
 
 
 def _checked(node, text):
