@@ -476,3 +476,9 @@ def test_a_trace_takes_arguments_by_name_whatever_lies_between_them():
     assert traced(by=torch.ones(1), x=torch.tensor([5.0])).item() == 4
     with pytest.raises(TypeError, match="missing a required argument: 'by'"):
         torch.jit.trace(less, example_kwarg_inputs={"x": torch.ones(1)})
+    with pytest.raises(RuntimeError, match="check_inputs must name what the example names, x, by; got x, more"):
+        torch.jit.trace(
+            less,
+            example_kwarg_inputs={"by": torch.ones(1), "x": torch.ones(1)},
+            check_inputs=[{"x": torch.ones(1), "more": torch.ones(1)}],
+        )

@@ -359,6 +359,14 @@ class _ByName:
     def __call__(self, *given):
         return self.fn(**dict(zip(self.names, given)))
 
+    def by_place(self, kwargs):
+        """The values of other arguments by name, in this order; RuntimeError for other names."""
+        if kwargs.keys() != set(self.names):
+            raise RuntimeError(
+                f"torch.jit.trace: check_inputs must name what the example names, {', '.join(self.names)}; got {', '.join(kwargs)}"
+            )
+        return tuple(kwargs[each] for each in self.names)
+
 
 def _bound(fn, target, kwargs):
     """A function of what is given by name, and the values in the order of its parameters."""
@@ -366,7 +374,8 @@ def _bound(fn, target, kwargs):
 
     names = list(inspect.signature(target).bind(**kwargs).arguments)
     names = [each for each in names if each in kwargs] + [each for each in kwargs if each not in names]
-    return _ByName(fn, names), tuple(kwargs[each] for each in names)
+    made = _ByName(fn, names)
+    return made, made.by_place(kwargs)
 
 
 # --- the functions ---
@@ -411,7 +420,7 @@ def trace(
                 func, inputs, None, check_trace, more, check_tolerance, strict, example_inputs_is_kwarg=True
             )
         func, example_inputs = _bound(func, func, example_kwarg_inputs)
-        check_inputs = [_bound(func.fn, func.fn, each)[1] for each in check_inputs or ()]
+        check_inputs = [func.by_place(each) for each in check_inputs or ()]
     if example_inputs is None:
         raise RuntimeError("torch.jit.trace: example_inputs are missing")
     if isinstance(func, nn.Module):
@@ -503,7 +512,7 @@ def trace_module(
             again = graph, lambda each, method=method: record(method, each, Tree(mod), strict)[0]
             by_name = isinstance(method, _ByName)
             others = [more[name] for more in check_inputs or () if name in more]
-            others = [_bound(method.fn, method.fn, i)[1] if by_name else _as_tuple(i, "trace_module") for i in others]
+            others = [method.by_place(i) if by_name else _as_tuple(i, "trace_module") for i in others]
             for each in [args, *others]:
                 _check(method, traced, each, check_tolerance, again)
     return made
