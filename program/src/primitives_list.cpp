@@ -21,14 +21,6 @@ bool holds(const Tensor& t) {
   if (t.numel() != 1) raise_error("RuntimeError", "Boolean value of Tensor with more than one value is ambiguous");
   return item(t).to_bool();
 }
-// == as Python's lists ask for it: what is the same object is equal, tensors are by their values.
-bool alike(const Cell& a, const Cell& b) {
-  using Tag = Cell::Tag;
-  if (a.is(Tag::Tensor) && b.is(Tag::Tensor)) return a.same(b) || holds(eq(a.to_tensor(), b.to_tensor()));
-  if (a.is(Tag::Tensor) || a.tag() != b.tag() || !(a.is(Tag::List) || a.is(Tag::Tuple))) return equal(a, b);
-  Deeper deeper("comparison");
-  return std::equal(a.items().begin(), a.items().end(), b.items().begin(), b.items().end(), alike);
-}
 bool less(const Cell& a, const Cell& b) {
   using Tag = Cell::Tag;
   if (a.is(Tag::String)) return a.to_string() < b.to_string();
@@ -246,6 +238,23 @@ Cell all(const Cell& d, bool keys) {
 }
 
 }  // namespace
+
+bool alike(const Cell& a, const Cell& b) {
+  using Tag = Cell::Tag;
+  if (a.is(Tag::Tensor) && b.is(Tag::Tensor)) return a.same(b) || holds(eq(a.to_tensor(), b.to_tensor()));
+  if (a.is(Tag::Tensor) || a.tag() != b.tag()) return equal(a, b);
+  if (a.is(Tag::List) || a.is(Tag::Tuple)) {
+    Deeper deeper("comparison");
+    return std::equal(a.items().begin(), a.items().end(), b.items().begin(), b.items().end(), alike);
+  }
+  if (!a.is(Tag::Dict)) return equal(a, b);
+  const DictHeap &x = a.to_dict(), &y = b.to_dict();
+  Deeper deeper("comparison");
+  return x.size() == y.size() && std::all_of(x.entries.begin(), x.entries.end(), [&](const auto& e) {
+           const Cell* other = e.alive ? y.find(e.key) : nullptr;
+           return !e.alive || (other && alike(e.value, *other));
+         });
+}
 
 void register_dicts() {
   // A key type of its own for each kind, so that a tensor is none by accident.

@@ -151,7 +151,7 @@ std::string percent(const std::vector<Cell>& in) {
       const bool left = !s.empty() && s[0] == '-';
       if (left)
         s = "<" + s.substr(1);
-      else if (!s.empty() && kind == 's' && s[0] != '.')
+      else if (!s.empty() && (kind == 's' || kind == 'r' || kind == 'c') && s[0] != '.')
         s = ">" + s;
       if (kind == 's' || kind == 'r')
         out += spec(Cell(kind == 'r' ? c.repr() : show(c)), s);

@@ -21,8 +21,9 @@ constexpr int64_t kPiece = 4 << 20;  // products that are worth waking a thread 
 TORCH_TILE void copy_some(const uint8_t* from, uint8_t* to, int64_t n) {
 #if defined(__AVX512F__) && defined(__AVX512BW__)
   for (; n > 64; n -= 64, from += 64, to += 64) _mm512_storeu_si512(to, _mm512_loadu_si512(from));
+  if (n <= 0) return;
   const __mmask64 some = ~uint64_t(0) >> (64 - n);
-  if (n > 0) _mm512_mask_storeu_epi8(to, some, _mm512_maskz_loadu_epi8(some, from));
+  _mm512_mask_storeu_epi8(to, some, _mm512_maskz_loadu_epi8(some, from));
 #else
   std::memcpy(to, from, size_t(n));
 #endif

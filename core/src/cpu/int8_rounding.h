@@ -1,7 +1,6 @@
 // Sums of integers as bytes, the same bits at every level: floats are added and multiplied one by one, or by a std::fma
-// that is rounded once everywhere, and 1.5 * 2^23
-// added to a number of at most 255 rounds it to the nearest integer, ties to even, which then stands in its lowest
-// bits.
+// that is rounded once everywhere, and 1.5 * 2^23 added to a number of at most 255 rounds it to the nearest integer,
+// ties to even, which then stands in its lowest bits.
 #pragma once
 #include <algorithm>
 #include <bit>

@@ -8,7 +8,7 @@ namespace torch {
 // `bytes`, which is a good choice beside a second cache of 1 MB, in proportion to that of this processor if it is
 // smaller.
 int64_t part_of_second_cache(int64_t bytes) noexcept;
-// The same of the first cache, beside one of 32 KB.
+// The same of the first cache, beside one of 32 KB; more where it is larger, up to four times as much.
 int64_t part_of_first_cache(int64_t bytes) noexcept;
 
 }  // namespace torch

@@ -230,7 +230,7 @@ Tensor convolve(const char* op, const Tensor& input, const Tensor& weight, const
   if (kernels && out.numel()) {
     TORCH_CHECK(s.c > 0, op, ": input has no channels");
     const Tensor x = in_format(input, dtype, s.channels_last),
-                 w = packed ? weight : in_format(weight, DType::Int8, s.channels_last),
+                 w = packed && packed.numel() ? weight : in_format(weight, DType::Int8, s.channels_last),
                  each = as_contiguous(scale, DType::Float32), b = bias ? as_contiguous(bias, DType::Float32) : Tensor(),
                  ready = packed ? as_contiguous(packed, DType::UInt8) : Tensor();
     p.x = bytes(x), p.weight = w.data<int8_t>(), p.y = bytes(out), p.packed = ready ? bytes(ready) : nullptr;

@@ -50,7 +50,24 @@ def test_powers_are_products_up_to_sixteen_factors():
             Expression.of_text(text)
 
 
-@pytest.mark.parametrize("text", ["f(a)", "a < b", "'a'", "a.b", "a[0]", "1.5", "a**b", "a**-1", "lambda: a", "a @ b"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "f(a)",
+        "a < b",
+        "'a'",
+        "a.b",
+        "a[0]",
+        "1.5",
+        "a**b",
+        "a**-1",
+        "lambda: a",
+        "a @ b",
+        "a<",
+        "4//0",
+        "*".join("a" * 9000),
+    ],
+)
 def test_other_texts_are_no_sizes(text):
     with pytest.raises(ValueError, match="a size is a sum or product of names and numbers"):
         Expression.of_text(text)

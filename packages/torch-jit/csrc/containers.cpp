@@ -92,7 +92,7 @@ void bind_list(py::module_& m) {
            [](const ScriptList& l, py::handle v) {
              const Cell c = fitted(v, l.element);
              for (const Cell& each : l.items())
-               if (equal(each, c)) return true;
+               if (alike(each, c)) return true;
              return false;
            })
       .def("__getitem__", [](const ScriptList& l, int64_t i) { return to_python(l.items()[place(l, i)]); })
@@ -109,7 +109,7 @@ void bind_list(py::module_& m) {
            [](const ScriptList& l, py::handle v) {
              const Cell c = fitted(v, l.element);
              size_t n = 0;
-             for (const Cell& each : l.items()) n += equal(each, c);
+             for (const Cell& each : l.items()) n += alike(each, c);
              return n;
            })
       .def("remove",
@@ -117,7 +117,7 @@ void bind_list(py::module_& m) {
              const Cell c = fitted(v, l.element);
              auto& items = l.items();
              for (auto at = items.begin(); at != items.end(); ++at)
-               if (equal(*at, c)) return void(items.erase(at));
+               if (alike(*at, c)) return void(items.erase(at));
              throw py::value_error(py::repr(v).cast<std::string>() + " is not in the list");
            })
       .def("append", [](const ScriptList& l, py::handle v) { l.items().push_back(fitted(v, l.element)); })

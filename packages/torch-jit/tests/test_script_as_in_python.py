@@ -332,3 +332,26 @@ def test_generators_are_seeded_within_a_script():
 
     seed, drawn = torch.jit.script(draw)()
     assert seed == 7 and torch.equal(drawn, draw()[1])
+
+
+def test_lists_that_scripts_share_compare_tensors_by_value_too():
+    shared = torch.jit.script([torch.zeros(1), torch.ones(1)])
+    assert torch.ones(1) in shared and shared.count(torch.ones(1)) == 1
+    shared.remove(torch.ones(1))
+    assert len(shared) == 1
+
+    @torch.jit.script
+    def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]):
+        return [a] == [b]
+
+    assert same({"x": torch.ones(1)}, {"x": torch.ones(1)})
+    assert not same({"x": torch.ones(1)}, {"x": torch.zeros(1)})
+    assert not same({"x": torch.ones(1)}, {"y": torch.ones(1)})
+
+
+def test_widths_of_formats_put_characters_to_the_right():
+    @torch.jit.script
+    def f(n: int, s: str):
+        return "%5c|%-5c|%5r" % (n, n, s)
+
+    assert f(65, "a") == "%5c|%-5c|%5r" % (65, 65, "a")

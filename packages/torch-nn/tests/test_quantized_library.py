@@ -141,3 +141,20 @@ def test_what_does_not_fit_is_named():
         nnq.Linear(5, 2)(quantized(2, 4))
     with pytest.raises(ValueError, match="quantized.functional.conv2d: input must be quantized"):
         qF.conv2d(torch.ones(1, 1, 3, 3), weight(1, 1, 2, 2), None)
+
+
+@pytest.mark.parametrize("zero", [0, 3])  # with another zero than 0 the product is one of floats
+@pytest.mark.parametrize("half, steps", [(True, 127), (False, 255)])
+def test_dynamic_products_round_their_input_to_half_of_the_range_where_asked(half, steps, zero):
+    x = torch.linspace(-1, 2, 8)[None]
+    packed = ops.linear_prepack(torch.quantize_per_tensor(torch.eye(8), 1 / 120, zero, torch.qint8), None)
+    step = 3 / steps
+    rounded = ((x / step).round() + round(1 / step)).clamp(0, steps) - round(1 / step)
+    exact = rounded * step
+    torch.testing.assert_close(ops.linear_dynamic(x, packed, half), exact)
+    torch.testing.assert_close(ops.linear_relu_dynamic(x, packed, half), exact.relu())
+    for op in ("linear_dynamic", "linear_relu_dynamic"):
+        with pytest.raises(
+            RuntimeError, match=rf"quantized::{op}: expected 8 features, got an input of shape \(2, 5\)"
+        ):
+            getattr(ops, op)(torch.ones(2, 5), packed)

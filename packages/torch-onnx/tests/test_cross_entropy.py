@@ -39,3 +39,9 @@ def test_targets_of_chances_are_weighed_and_smoothed(reduction, weight, smoothin
 def test_one_row_of_scores():
     for target in (torch.tensor(2), torch.randn(4).softmax(0)):
         agree(Loss(weight=WEIGHT, label_smoothing=0.1), torch.randn(4), target)
+
+
+def test_an_ignored_row_may_hold_anything():
+    x = torch.randn(3, 4)
+    x[1, 2], x[1, 3] = float("-inf"), float("nan")
+    agree(Loss(label_smoothing=0.1), x, torch.tensor([0, -100, 2]))

@@ -227,3 +227,5 @@ def test_an_int_that_may_change_is_an_input_of_the_file():
     for rows, n in ((4, 2), (1, 5)):
         x = torch.randn(rows, 3)
         torch.testing.assert_close(program(x, n)[0], Repeated()(x, n))
+    with pytest.raises(TypeError, match=r"argument 2 is an int of the file, got 2\.5"):
+        program(x, 2.5)

@@ -342,9 +342,11 @@ void conv_forward(const ConvShape& s, const T* x, const T* w, const T* bias, T* 
         engine().winograd({s.n, s.o, s.c, w, s.c * 9, s.weight_channel(), s.weight_tap(), false, x, int(s.in[1]),
                            int(s.in[2]), int(s.padding[1]), y, bias}))
       return;
-    const std::vector<int> depths = depths_of(taps);
-    Direct direct = direct_forward(s, x, w, bias, y, phase, depths);
-    if (!s.channels_last && !depthwise && choose_direct(s, direct, s.out[2])) return engine().direct(direct);
+    if (!s.channels_last && !depthwise) {
+      const std::vector<int> depths = depths_of(taps);
+      Direct direct = direct_forward(s, x, w, bias, y, phase, depths);
+      if (choose_direct(s, direct, s.out[2])) return engine().direct(direct);
+    }
   }
   const int64_t per_row = group_in(s) * s.taps();
   PatchGemm<T> job{s.groups,
@@ -383,10 +385,11 @@ void conv_backward_data(const ConvShape& s, const T* dy, const T* w, const T* bi
   if (!plan.covers_all) fill_planes(dx, s.n, s.c, s.in_plane(), bias, s.channels_last);
   if (plan.phases.empty()) return;  // only the padding is seen
   if constexpr (sizeof(T) == 4) {
-    const std::vector<int> depths = depths_of(plan.taps);
-    Direct direct = direct_backward(s, dy, w, bias, dx, plan, depths);
-    if (!s.channels_last && !is_depthwise(s) && choose_direct(s, direct, (s.in[2] + s.stride[2] - 1) / s.stride[2]))
-      return engine().direct(direct);
+    if (!s.channels_last && !is_depthwise(s)) {
+      const std::vector<int> depths = depths_of(plan.taps);
+      Direct direct = direct_backward(s, dy, w, bias, dx, plan, depths);
+      if (choose_direct(s, direct, (s.in[2] + s.stride[2] - 1) / s.stride[2])) return engine().direct(direct);
+    }
   }
   const int64_t per_output = group_in(s) * s.taps();
   PatchGemm<T> job{s.groups,

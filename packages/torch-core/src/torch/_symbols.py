@@ -58,7 +58,10 @@ class Expression:
     @staticmethod
     def of_text(text: str) -> Expression:
         """The formula that a text says. ValueError for other texts than sums, products, ``//`` and ``%`` of names and numbers."""
-        return _of_tree(ast.parse(text, mode="eval").body, text)
+        try:
+            return _of_tree(ast.parse(text, mode="eval").body, text)
+        except (SyntaxError, ZeroDivisionError, RecursionError, MemoryError) as error:
+            raise ValueError(f"a size is a sum or product of names and numbers, got {text[:200]!r}: {error}") from None
 
     @property
     def free_symbols(self) -> set[Symbol]:

@@ -163,6 +163,8 @@ static_assert(sizeof(Cell) == 16);
 TORCH_PROGRAM_API const char* name(Cell::Tag tag) noexcept;
 // ==, as TorchScript has it: by value; tensors are refused.
 TORCH_PROGRAM_API bool equal(const Cell& a, const Cell& b);
+// == as Python's lists ask for it: what is the same object is equal, tensors are by their values.
+TORCH_PROGRAM_API bool alike(const Cell& a, const Cell& b);
 // Whether a value may stand where a type is asked for; lists are looked into.
 TORCH_PROGRAM_API bool matches(const Cell& c, const Type& t);
 

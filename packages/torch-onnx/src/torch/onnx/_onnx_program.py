@@ -157,12 +157,14 @@ class ONNXProgram:
         """The tensors of a call by the names of the file's inputs."""
         held = {i.name for i in self.model_proto.graph.initializer}
         inputs = [i for i in self.model_proto.graph.input if i.name not in held]
-        numbers = self._numbers()
-        leaves = [
-            x if isinstance(x, torch.Tensor) else torch.tensor(x)
-            for i, x in enumerate(pytree.tree_leaves(self._ordered(args, kwargs)))
-            if isinstance(x, torch.Tensor) or (i in numbers and isinstance(x, int))
-        ]
+        numbers, leaves = self._numbers(), []
+        for i, x in enumerate(pytree.tree_leaves(self._ordered(args, kwargs))):
+            if isinstance(x, torch.Tensor):
+                leaves.append(x)
+            elif i in numbers:
+                if not isinstance(x, int):
+                    raise TypeError(f"ONNXProgram: argument {i + 1} is an int of the file, got {x!r}")
+                leaves.append(torch.tensor(int(x)))
         if len(leaves) != len(inputs):
             raise ValueError(
                 f"ONNXProgram: the file takes {len(inputs)} tensors ({', '.join(i.name for i in inputs)}), got {len(leaves)}"

@@ -251,7 +251,7 @@ def cross_entropy(w, a, out):
         counted = w.cast(counts, dtype, torch.bool)
         weighted = scores if weight is None else w.op("Mul", scores, weight)
         smooth = w.op("Neg", w.reduce("ReduceSum", weighted, [1], False))
-        smooth = w.op("Div", w.op("Mul", smooth, counted), _classes(w, x, axis, dtype))
+        smooth = w.op("Where", counts, w.op("Div", smooth, _classes(w, x, axis, dtype)), w.const(0, dtype))
         share = w.const(a.label_smoothing, dtype)
         found = w.op("Add", w.op("Mul", found, w.const(1 - a.label_smoothing, dtype)), w.op("Mul", smooth, share))
         if a.reduction:

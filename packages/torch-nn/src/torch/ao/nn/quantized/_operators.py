@@ -170,9 +170,14 @@ def _linear(op: str, after: Any = None) -> Any:
 
 
 def _linear_dynamic(relu: bool) -> Any:
+    op = "linear_relu_dynamic" if relu else "linear_dynamic"
+
     def linear_dynamic(X: Tensor, W_prepack: Packed, reduce_range: bool = False) -> Tensor:
         if X.dtype is not torch.float32:
-            raise RuntimeError(f"quantized::linear_dynamic: expected an input of float32, got {X.dtype}")
+            raise RuntimeError(f"quantized::{op}: expected an input of float32, got {X.dtype}")
+        features = W_prepack.weight_int.shape[1]
+        if not X.dim() or X.size(-1) != features:
+            raise RuntimeError(f"quantized::{op}: expected {features} features, got an input of shape {tuple(X.shape)}")
         each, packed, _ = W_prepack.__dict__.get("_scales") or _integers.rows(W_prepack)
         reduce_range = reduce_range and torch.backends.quantized.engine != "qnnpack"
         if each is None and X.numel():
