@@ -235,3 +235,12 @@ def test_two_numbers_that_are_alike_when_they_are_watched_are_told_apart():
 def test_a_number_like_a_constant_of_the_program_is_told_apart_from_it():
     assert programs(lambda x, n: torch.add(x * 0.5, x, alpha=n), [(X, n) for n in (0.5, 0.25, 2.0, 0.5)]) <= 3
     assert programs(lambda x, n: torch.add(x, 0.5, alpha=n), [(X, n) for n in (0.25, 0.5, 2.0, 0.5)]) <= 4
+
+
+@pytest.mark.parametrize(
+    "f, last", [(lambda x, n: x * ((n * n + n * n + n * n) / 2), 2**31 - 1), (lambda x, n: x + (n + (2**63 - 10)), 100)]
+)
+def test_sums_of_ints_do_not_wrap(f, last):
+    compiled = torch.compile(f)
+    for n in (3, 4, last):
+        assert torch.equal(compiled(torch.ones(2), n), f(torch.ones(2), n))

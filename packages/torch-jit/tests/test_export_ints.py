@@ -7,6 +7,14 @@ from torch import nn
 from torch.export import Dim, UserError, export
 
 
+def export_with_int(function, n):
+    class Net(nn.Module):
+        def forward(self, x, n):
+            return function(x, n)
+
+    return export(Net(), (torch.zeros(2), n), dynamic_shapes={"x": None, "n": Dim.DYNAMIC}).module()
+
+
 class Scaled(nn.Module):
     def forward(self, x, n):
         return x * n + x.shape[0], torch.zeros(n), x.repeat(n), n * 2
@@ -127,3 +135,28 @@ def test_guards_of_a_file_are_comparisons_of_sizes_only():
         with pytest.raises(ValueError, match="a guard is a comparison of sizes"):
             Guard(text, True)
     assert not Guard("1 // a == 1", True).holds({"a": 0})
+
+
+@pytest.mark.parametrize("f", [lambda x, n: x + abs(n), lambda x, n: x + int(n / 2), lambda x, n: x + (n + abs(n))])
+def test_what_is_no_rule_for_negative_ints_is_refused(f):
+    with pytest.raises(UserError, match="by no rule that could be found"):
+        export_with_int(f, 3)
+
+
+def test_a_branch_on_the_other_sign_is_guarded():
+    program = export_with_int(lambda x, n: x + 1 if -n > -4 else x - 1, 3)
+    assert torch.equal(program(torch.zeros(2), -5), torch.ones(2))
+    with pytest.raises(RuntimeError, match="n"):
+        program(torch.zeros(2), 7)
+
+
+def test_an_int_that_goes_together_with_a_size_is_held_to_it():
+    class Added(nn.Module):
+        def forward(self, x, n):
+            return x + torch.ones(n)
+
+    shapes = {"x": {0: Dim("b")}, "n": Dim.DYNAMIC}
+    program = export(Added(), (torch.zeros(3), 3), dynamic_shapes=shapes).module()
+    assert program(torch.zeros(5), 5).shape == (5,)
+    with pytest.raises(RuntimeError, match="b is 3"):
+        program(torch.zeros(3), 5)

@@ -352,6 +352,6 @@ def test_lists_that_scripts_share_compare_tensors_by_value_too():
 def test_widths_of_formats_put_characters_to_the_right():
     @torch.jit.script
     def f(n: int, s: str):
-        return "%5c|%-5c|%5r" % (n, n, s)
+        return "%5c|%-5c|%5r" % (n, n, s)  # noqa: UP031
 
-    assert f(65, "a") == "%5c|%-5c|%5r" % (65, 65, "a")
+    assert f(65, "a") == "    A|A    |  'a'"

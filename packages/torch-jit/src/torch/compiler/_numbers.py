@@ -87,8 +87,11 @@ class Number(Size):
         ):
             self.space.escape("is a power")  # others may be too great for a float, which Python says
         made = Number(self.space, function(_number(a), _number(b)), None, (name, symbol, a, b))
-        if type(made.number) is int and symbol == "*":
-            self.space.ask(made.text and f"(-{_MOST**2} < {made.text} < {_MOST**2})", abs(made.number) < _MOST**2)
+        if type(made.number) is int and symbol in ("*", "+", "-"):  # which wrap in the program
+            if not self.space.ask(
+                made.text and f"(-{_MOST**2} < {made.text} < {_MOST**2})", abs(made.number) < _MOST**2
+            ):
+                self.space.escape("is greater than a program's")
         return made
 
     @property
@@ -135,8 +138,8 @@ class Number(Size):
 
 def square_root(observer, args, kwargs):
     """``math.sqrt``, also of a number that changes."""
+    if kwargs or len(args) != 1 or not isinstance(args[0], Number):
+        return math.sqrt(*args, **kwargs)
     (value,) = args
-    if not isinstance(value, Number):
-        return math.sqrt(value, **kwargs)
     value.space.ask(value.text and f"({value.text} >= 0)", value.number >= 0)
     return Number(value.space, math.sqrt(value.number), None, ("sqrt", None, value))

@@ -285,7 +285,8 @@ def _pieces(make, self, *how):
 
 
 def _narrow(make, self, dim, start, length):
-    return make(aten.slice.Tensor, self, dim, start, start + length) if isinstance(start, int) else None
+    known = isinstance(start, int) and isinstance(length, int)
+    return make(aten.slice.Tensor, self, dim, start, start + length) if known else None
 
 
 def _pad(make, input, pad, mode="constant", value=None):

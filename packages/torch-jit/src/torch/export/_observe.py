@@ -26,6 +26,7 @@ from ._tape import Call, Ref, Tape
 
 #: how a size may be changed: (name, the n-th other size). Primes, so that the rules of two sizes are told apart.
 _WAYS = {
+    "signs": lambda size, n: (size + 1, -size - 4, size + 11)[n],  # of ints: no size is negative
     "more": lambda size, n: size + (1, 4, 11)[n],
     "times": lambda size, n: size * (2, 3, 5)[n],
     "less": lambda size, n: size - (1, 2, 3)[n],
@@ -53,7 +54,8 @@ class Symbol:
             first = max(self.least, self.example - 64)
             nearby = [s for s in range(first, min(self.high, self.example + 16) + 1) if s != self.example]
             return [nearby[i * (len(nearby) - 1) // 2] for i in range(_RUNS)] if nearby else None
-        found = [_WAYS[way](self.example + (shift if way == "more" and n else 0), n) for n in range(_RUNS)]
+        shift = shift if way in ("signs", "more") else 0
+        found = [_WAYS[way](self.example + (shift if n else 0), n) for n in range(_RUNS)]
         return found if all(self.least <= s <= self.high for s in found) else None
 
     @property
@@ -154,6 +156,7 @@ class _Runs:
                     f"{', '.join(f'{k} = {v}' for k, v in sizes.items())} together: {type(error).__name__}: {error}",
                 ) from error
         tape, varying = join(tapes)
+        guards = guards + [Guard(f"({s.name} == {s.same_as.name})", True) for s in moving if s.same_as is not None]
         return Program(_fixed(tape, tapes), moving, varying, leaves, spec, guards)
 
     def example(self, moving, plans):
@@ -476,6 +479,12 @@ def join(tapes: list[Tape], around: Any = None) -> tuple[Tape, list[dict[int, tu
                 f"{' / '.join(str(n or 'nothing more') for n in names)} at different sizes (a loop over a size? "
                 "torch.jit.script keeps loops)",
             )
+    if len({len(t.values) for t in tapes}) > 1:
+        raise UserError(
+            UserErrorType.DYNAMIC_DIM,
+            "the program makes another number of tensors at another size (split or unbind along a dim that changes? leave that dim "
+            "as it is)",
+        )
     varying = []
     for values in zip(*(t.values for t in tapes), strict=True):
         if values[0].number is not None:

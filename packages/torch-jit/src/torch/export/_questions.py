@@ -100,6 +100,9 @@ class _Named(int):
     __gt__, __ge__ = _comparison(">", operator.gt), _comparison(">=", operator.ge)
     __hash__ = int.__hash__
 
+    def __neg__(self) -> int:
+        return _Named.of(-int(self), f"(-{self.text})", self)
+
     def __bool__(self) -> bool:
         self.asked(f"({self.text} != 0)", int(self) != 0)
         return int(self) != 0
