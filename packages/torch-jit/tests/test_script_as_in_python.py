@@ -355,3 +355,69 @@ def test_widths_of_formats_put_characters_to_the_right():
         return "%5c|%-5c|%5r" % (n, n, s)  # noqa: UP031
 
     assert f(65, "a") == "    A|A    |  'a'"
+
+
+def test_what_augmented_assignment_writes_to_is_evaluated_once():
+    @torch.jit.script
+    def next_of(log: list[int]) -> int:
+        log.append(1)
+        return len(log) - 1
+
+    @torch.jit.script
+    def f(values: list[int]):
+        log: list[int] = []
+        values[next_of(log)] += 5
+        return values, log
+
+    assert f([1, 2]) == ([6, 2], [1])
+
+
+def test_bits_are_shifted_in_place():
+    @torch.jit.script
+    def f(x):
+        x <<= 2
+        x[0] >>= 1
+        return x
+
+    assert f(torch.tensor([1, 2])).tolist() == [2, 8]
+
+
+def result_of(annotation, value):
+    def told(x):
+        return value
+
+    told.__annotations__["return"] = annotation
+    ignored = torch.jit.ignore(told)
+
+    def f(x: torch.Tensor):
+        return ignored(x)
+
+    return torch.jit.script(f)(torch.ones(1))
+
+
+@pytest.mark.parametrize(
+    "annotation, value",
+    [
+        (int, 2.7), (int, "s"), (list[int], (1.5, 2)), (list[int], 3), (dict[str, int], {"a": "b"}), (int | None, "a"),
+        (str, 1),
+    ],
+)  # fmt: skip
+def test_results_of_ignored_functions_that_are_not_what_they_say_are_errors(annotation, value):
+    with pytest.raises(
+        RuntimeError, match=r"told: expected its result to be of type .*, but instead got value of type"
+    ):
+        result_of(annotation, value)
+
+
+def test_results_of_ignored_functions_that_can_be_converted_are():
+    assert result_of(int, torch.tensor(3)) == 3 and result_of(float, 2) == 2.0
+    assert result_of(tuple[int, int], [1, 2]) == (1, 2) and result_of(int | None, None) is None
+    assert result_of(dict[str, int], {"a": True}) == {"a": 1}
+
+
+def test_words_of_factories_are_none_of_other_operators():
+    def f(x):
+        return torch.add(x, 1, requires_grad=True)
+
+    with pytest.raises(RuntimeError, match="requires_grad"):
+        torch.jit.script(f)

@@ -79,6 +79,8 @@ class _Freezing:
     """What stays of a module, and the module that is made of it."""
 
     def __init__(self, root, preserved):
+        if isinstance(preserved, str):
+            raise TypeError(f"torch.jit.freeze: preserved_attrs is a list of names, got {preserved!r}")
         self.root, self.kept, self.whole = root, set(), set()
         self.methods = [_Method(root, f) for f in root._type().methods() if f.name == "forward"]
         missing = [name for name in dict.fromkeys(preserved) if not self._preserve(name)]

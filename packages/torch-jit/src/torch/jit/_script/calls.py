@@ -449,7 +449,10 @@ class Calls:
         known = {word for word in plain if word in kwargs}
         if not known:
             return kwargs, None
-        has = {each for each in known if any(f" {each}=" in str(row) for row in ir.signatures(library.row_name(name)))}
+        rows = [str(row) for row in ir.signatures(library.row_name(name))]
+        if not any(" device=" in row for row in rows):
+            return kwargs, None
+        has = {each for each in known if any(f" {each}=" in row for row in rows)}
         silent = {
             each for each in known - has if isinstance(kwargs[each], Static) and kwargs[each].value in plain[each]
         }
@@ -486,7 +489,7 @@ def returning(fn, type, name):
         except TypeError:
             raise raised("RuntimeError")(
                 f"{name}: expected its result to be of type {type}, but instead got value of type "
-                f"{result.__class__.__name__}: annotate what it returns"
+                f"{result.__class__.__name__}, {result!r:.100}: return what the annotation says (without one, a tensor)"
             ) from None
 
     return call

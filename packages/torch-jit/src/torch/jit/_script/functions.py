@@ -146,7 +146,9 @@ def slice_(emitter, *parts, **kwargs):
 def enumerate_(emitter, *items, **named):
     if not items:
         raise emitter.error("enumerate expected at least 1 arguments, got 0")
-    if len(items) + len(named) > 2 or not set(named) <= {"start"}:
+    if odd := set(named) - {"start"}:
+        raise emitter.error(f"enumerate() has no argument {min(odd)!r}", "write start=")
+    if len(items) + len(named) > 2:
         raise emitter.error(f"enumerate expected at most 2 arguments, got {len(items) + len(named)}")
     return Enumerated(items[0], named.get("start", items[1] if len(items) == 2 else Static(0)))
 

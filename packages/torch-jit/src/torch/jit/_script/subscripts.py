@@ -10,6 +10,12 @@ from .errors import AnnotationError, ScriptError
 from .scope import FALLS
 from .values import Items, Self, Slice, Static, TupleOf
 
+#: operators whose names in place are others than their own with "_" behind
+_IN_PLACE = {
+    "floordiv": "floor_divide_", "and": "__iand__", "or": "__ior__", "xor": "__ixor__", "lshift": "bitwise_left_shift_",
+    "rshift": "bitwise_right_shift_",
+}  # fmt: skip
+
 __all__ = ["Subscripts"]
 
 
@@ -412,16 +418,21 @@ class Subscripts:
     def do_AugAssign(self, node):
         """``x += y``: in place for tensors and lists, as in Python."""
         name, fold = self._operator(node.op)
-        if isinstance(node.target, ast.Subscript):
-            where = _load(node.target)
-            owner = self.visit(where.value)
+        read, target = _load(node.target), node.target
+        if isinstance(target, ast.Subscript):
+            owner = self.visit(read.value)
             if isinstance(owner, ir.Value) and owner.type().kind() == "TensorType":
-                return self._element_in_place(owner, where.slice, name, node.value)
+                return self._element_in_place(owner, read.slice, name, node.value)
             if self.is_value(owner) and self.type_of(owner).kind() == "TupleType":
                 raise self.error(
                     f"'{self.type_of(owner)}' object does not support augmented assign", "make a new tuple"
                 )
-        old = self.visit(_load(node.target))
+            index = read.slice  # both are evaluated once, for what is read and what is written
+            if not isinstance(index, ast.Slice):
+                index = ast.copy_location(Given(self.visit(index)), index)
+            whole = ast.copy_location(Given(owner), target)
+            read = target = ast.copy_location(ast.Subscript(whole, index, ast.Store()), target)
+        old = self.visit(read)
         new = self.visit(node.value)
         if isinstance(old, ir.Value) and old.type().kind() == "TensorType":
             result = self._tensor_in_place(name, old, new)
@@ -434,17 +445,14 @@ class Subscripts:
             result = self.binary(name, fold, old, new)
         done = isinstance(old, ir.Value) and old.type().kind() in ("TensorType", "ListType") and name != "matmul"
         if not (done and isinstance(node.target, ast.Subscript)):  # the element has been changed in its place
-            self.assign(node.target, result)
+            self.assign(target, result)
         return FALLS
 
     def _tensor_in_place(self, name, old, new):
         if name == "matmul":
             return self.op("matmul", old, self.value(new))
-        inplace = {"floordiv": "floor_divide_", "remainder": "remainder_", "pow": "pow_"}.get(
-            name, name.strip("_") + "_"
-        )
-        inplace = {"and_": "__iand__", "or_": "__ior__", "xor_": "__ixor__"}.get(inplace, inplace)
-        return self.op(inplace, old, self.value(new))
+        name = name.strip("_")
+        return self.op(_IN_PLACE.get(name, f"{name}_"), old, self.value(new))
 
     def _element_in_place(self, owner, index, name, tree):
         """``x[i] += y`` of a tensor: in the view where the index is one, else written back."""

@@ -346,7 +346,7 @@ def instance(value):
     return found
 
 
-_PYTHON = {"IntType": int, "FloatType": float, "BoolType": bool, "StringType": str}
+_PYTHON = {"IntType": int, "FloatType": float, "BoolType": bool}
 
 
 def taken(value, type):
@@ -354,22 +354,31 @@ def taken(value, type):
     a tensor, as in PyTorch.
     """
     kind = type.kind()
-    if kind in _PYTHON:
-        if isinstance(value, (bool, int, float, torch.Tensor)) and kind != "StringType":
+    if kind == "StringType":
+        fits = isinstance(value, str)
+    elif kind in _PYTHON:
+        if isinstance(value, (bool, int, float, torch.Tensor)) and not (kind == "IntType" and isinstance(value, float)):
             return _PYTHON[kind](value)
-        fits = isinstance(value, (str, torch.dtype, torch.layout, torch.memory_format))
+        fits = isinstance(value, (torch.dtype, torch.layout, torch.memory_format))
     elif kind == "TensorType":
         fits = value is None or isinstance(value, torch.Tensor)
+    elif kind == "OptionalType":
+        return None if value is None else taken(value, type.getElementType())
     elif kind == "TupleType":
         inner = type.containedTypes()
-        if isinstance(value, tuple) and len(value) == len(inner):
+        if isinstance(value, (tuple, list)) and len(value) == len(inner):
             made = [taken(each, want) for each, want in zip(value, inner)]
             return type_of(value)(*made) if is_named_tuple(type_of(value)) else tuple(made)
         fits = False
     elif kind == "ListType" and isinstance(value, (list, tuple)):
         return [taken(each, type.getElementType()) for each in value]
+    elif kind == "DictType" and isinstance(value, dict):
+        key, inner = type.containedTypes()
+        return {taken(k, key): taken(v, inner) for k, v in value.items()}
+    elif kind in ("ListType", "DictType"):
+        fits = isinstance(value, (_native.ScriptList, _native.ScriptDict))
     elif kind == "NoneType":
-        return None
+        fits = value is None
     else:
         fits = True
     if not fits:
