@@ -248,4 +248,12 @@ def test_a_program_that_packs_its_state_is_packed_before_it_is_saved():
     net = torch.jit.script(Packs())
     copy = case.getExportImportCopyWithPacking(net)
     assert (net.packed.item(), copy(torch.zeros(())).item()) == (2, 2)
-    assert torch.jit.script(double)(torch.ones(1), profile_and_replay=True).shape == (1,)
+
+
+def test_calls_take_the_word_of_pytorchs_profiler_while_a_test_case_runs():
+    case, function = JitTestCase(), torch.jit.script(double)
+    case.setUp()
+    assert function(torch.ones(1), profile_and_replay=True).shape == (1,)
+    case.doCleanups()
+    with pytest.raises(TypeError, match="profile_and_replay"):
+        function(torch.ones(1), profile_and_replay=True)

@@ -90,6 +90,17 @@ class JitTestCase(CheckedPrograms):
     >>> JitTestCase().assertGraphContainsExactly(add.graph, "aten::add", 1)
     """
 
+    def setUp(self) -> None:
+        """While a test runs, calls take ``profile_and_replay``, which asks PyTorch to run twice for its profiler."""
+        super().setUp()
+        kind, call = torch.jit.ScriptFunction, torch.jit.ScriptFunction.__call__
+
+        def without(function: Any, *args: Any, profile_and_replay: bool = False, **kwargs: Any) -> Any:
+            return call(function, *args, **kwargs)
+
+        self.addCleanup(setattr, kind, "__call__", call)
+        kind.__call__ = without
+
     class capture_stdout(_Captured):
         """What is printed."""
 
@@ -195,16 +206,6 @@ def _call_where_there(module: Any, name: str) -> None:
     for each in module.modules():
         if hasattr(each, "_c") and each._c._type().find_method(name) is not None:
             getattr(each, name)()
-
-
-def _call_profiled(self: Any, *args: Any, **kwargs: Any) -> Any:
-    """A call; ``profile_and_replay`` asks PyTorch to run it twice, for its profiler, and changes no result here."""
-    kwargs.pop("profile_and_replay", None)
-    return _call(self, *args, **kwargs)
-
-
-_call = torch.jit.ScriptFunction.__call__
-torch.jit.ScriptFunction.__call__ = _call_profiled
 
 
 def get_execution_plan(graph_executor_state: Any) -> Any:
