@@ -160,3 +160,38 @@ def test_an_int_that_goes_together_with_a_size_is_held_to_it():
     assert program(torch.zeros(5), 5).shape == (5,)
     with pytest.raises(RuntimeError, match="b is 3"):
         program(torch.zeros(3), 5)
+
+
+def of_rows(function, *sizes, hint=Dim.DYNAMIC):
+    class Net(nn.Module):
+        def forward(self, *tensors):
+            return function(*tensors)
+
+    shapes = [tuple({0: hint} for _ in sizes)]
+    return export(Net(), tuple(map(torch.zeros, sizes)), dynamic_shapes=shapes).module()
+
+
+@pytest.mark.parametrize("f", [lambda x: x + (x.shape[0] + 99) // 100, lambda x: x + x.shape[0] // 64])
+def test_formulas_of_sizes_that_look_like_constants_are_held_to_them(f):
+    program = of_rows(f, 3)
+    assert torch.equal(program(torch.zeros(50)), f(torch.zeros(50)))
+    with pytest.raises(RuntimeError, match="Guard failed: .*, got 350"):
+        program(torch.zeros(350))
+    with pytest.raises(UserError, match=r"is True for the example, and not where b is"):
+        of_rows(f, 3, hint=Dim("b"))
+
+
+def test_formulas_of_sizes_that_are_constants_are():
+    for f in (
+        lambda x: x * (x.shape[0] * 0 + 2),
+        lambda x: x + x.shape[0] // x.shape[0],
+        lambda x: x + (x.shape[0] - x.shape[0]),
+    ):
+        assert torch.equal(of_rows(f, 3)(torch.ones(350)), f(torch.ones(350)))
+
+
+def test_questions_about_two_sizes_name_both():
+    program = of_rows(lambda x, y: x.sum() + 1 if x.shape[0] + y.shape[0] < 100 else y.sum() - 1, 3, 5)
+    assert program(torch.ones(2), torch.ones(6)).item() == 3
+    with pytest.raises(RuntimeError, match="Guard failed"):
+        program(torch.ones(2), torch.ones(99))

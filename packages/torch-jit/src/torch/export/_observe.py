@@ -18,7 +18,7 @@ from ._errors import UserError, UserErrorType
 from ._guards import Guard
 from ._nested import Nested
 from ._numbers import Integer, Real
-from ._questions import Questions, number_named
+from ._questions import Questions, ask_of_constant, number_named
 from ._questions import tried as _questions_tried
 from ._recorder import Recorder
 from ._sizes import Size
@@ -136,7 +136,7 @@ class _Runs:
         """The joined recording of runs in which these sizes change."""
         function, leaves, spec = self.function, self.leaves, self.spec
         moving, plans = _plans(function, leaves, spec, moving)
-        moving, plans, tape, guards = self.example(moving, plans)
+        moving, plans, tape, guards, asked = self.example(moving, plans)
         again = lambda given, forced: _record(function, given, spec, forced, counts=_counts(moving))
         others = _variation.found(tape, leaves, again) if tape.unknown else None
         tapes = [tape]
@@ -155,7 +155,9 @@ class _Runs:
                     f"Constraints violated ({', '.join(sizes)})! The program takes other sizes of each, and not "
                     f"{', '.join(f'{k} = {v}' for k, v in sizes.items())} together: {type(error).__name__}: {error}",
                 ) from error
+        asked.found = []
         tape, varying = join(tapes)
+        guards = guards + _bounded([Guard(q.text, q.answer) for q, _ in self.unlike(asked, moving)], moving)
         guards = guards + [Guard(f"({s.name} == {s.same_as.name})", True) for s in moving if s.same_as is not None]
         return Program(_fixed(tape, tapes), moving, varying, leaves, spec, guards)
 
@@ -168,7 +170,7 @@ class _Runs:
             left = self.unlike(asked, moving)
             guards = _bounded([Guard(q.text, q.answer) for q, _ in left], moving)
             if not left or (found := _guarded(moving, plans, guards)) is not None:
-                return moving, found if left else plans, tape, guards
+                return moving, found if left else plans, tape, guards, asked
             fixed = [s for s in moving if s.optional and any(s.name in sizes for _, sizes in left)]
             if not fixed:
                 question, sizes = left[0]
@@ -551,6 +553,8 @@ def _joined(values, find, call, key):
         if all(isinstance(v, (Integer, Real)) and v.rule == first.rule for v in values):
             return first.rule
     if all(_alike(first, v) for v in values[1:]):
+        if len(values) > 1:
+            ask_of_constant(first, str(call.place) if call is not None else "the program's result")
         return first
     if all(isinstance(v, (int, float)) and not isinstance(v, bool) for v in values):
         if (found := find(tuple(values))) is not None:

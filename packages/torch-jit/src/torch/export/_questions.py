@@ -21,7 +21,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Question", "Questions", "number_named", "tried"]
+__all__ = ["Question", "Questions", "ask_of_constant", "number_named", "tried"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Question:
 
 def _arithmetic(symbol, function):
     def method(self, other):
-        found = function(int(self), other)
+        found = function(int(self), _plain(other))
         text = _text(other)
         return (
             found
@@ -44,7 +44,7 @@ def _arithmetic(symbol, function):
         )
 
     def swapped(self, other):
-        found = function(other, int(self))
+        found = function(_plain(other), int(self))
         text = _text(other)
         return (
             found
@@ -57,12 +57,17 @@ def _arithmetic(symbol, function):
 
 def _comparison(symbol, function):
     def method(self, other):
-        found = function(int(self), other)
+        found = function(int(self), _plain(other))
         if (text := _text(other)) is not None and isinstance(found, bool):
             self.asked(f"({self.text} {symbol} {text})", found)
         return found
 
     return method
+
+
+def _plain(value):
+    """A number without its name: Python asks the right one of two operands first where its class is the narrower."""
+    return int(value) if isinstance(value, _Named) else value
 
 
 def _text(value):
@@ -113,6 +118,12 @@ def number_named(number: int, text: str, questions: Any) -> int:
     return _Named.of(number, text, questions)
 
 
+def ask_of_constant(value: Any, place: str) -> None:
+    """Ask of a number that was the same at all sizes of a program, if it follows from sizes, whether it is so at others."""
+    if isinstance(value, _Named):
+        value.questions.found.append(Question(f"({value.text} == {int(value)})", True, place))
+
+
 class Questions:
     """What was asked about the sizes of some tensors. ``names``: id of a tensor -> dim -> what its size is called."""
 
@@ -155,8 +166,12 @@ class Questions:
             for sizes_of_one in each.values():
                 count *= len(sizes_of_one)
             combinations: Any = itertools.product(*each.values())
-            if count > 4000:
-                combinations = ([draw.choice(some) for some in each.values()] for _ in range(4000))
+            if count > 4000:  # the small ones, where sums and products of several meet other numbers, and some of all
+                few = int(2000 ** (1 / len(names)))
+                small = itertools.product(*(sorted(some, key=abs)[:few] for some in each.values()))
+                combinations = itertools.chain(
+                    small, ([draw.choice(some) for some in each.values()] for _ in range(4000))
+                )
             code = compile(question.text, "<sizes>", "eval")
             for values in combinations:
                 sizes = dict(zip(names, values, strict=True))
