@@ -26,7 +26,10 @@ class Rows {
 
  private:
   using Step = RegionPlan::Step;
-  class Finder;
+  class Stretch;
+  class Layout;
+  static constexpr int64_t kMostBytes = 1 << 20;  // of all values within: more lies no better than in tensors
+  static constexpr int64_t kMostFoldBytes = kMostBytes / 2;
   // A step as a group, also where it is a call for its own.
   static const Step& group_of(const Step& s) { return s.as_group ? *s.as_group : s; }
   // Where a value lies: in a tensor of the region, or at an offset into a task's own memory, for some rows.
@@ -45,6 +48,7 @@ class Rows {
     std::vector<int> at;         // places of its operands, outputs first
     std::vector<int64_t> steps;  // theirs from row to row
   };
+  void add(Part part);
   // A reduction of columns to numbers.
   struct Fold {
     ColumnLoop loop;
