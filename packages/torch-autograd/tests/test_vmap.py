@@ -240,3 +240,25 @@ def test_products_of_complex_vectors_conjugate_as_the_operator_does(name, conjug
     a, b = torch.randn(3, 4, dtype=torch.complex128), torch.randn(3, 4, dtype=torch.complex128)
     products = func.vmap(getattr(torch, name))(a, b)
     assert torch.allclose(products, ((a.conj() if conjugates else a) * b).sum(1), rtol=1e-14)
+
+
+@pytest.mark.parametrize("shape", [(), (1,)])
+def test_each_example_takes_its_own_branch(shape):
+    x, pred = torch.arange(6.0).view(3, 2), torch.tensor([True, False, True])
+
+    def chosen(p, e):
+        return torch.cond(p.view(shape), lambda e: (e.sin(), {"k": 1}), lambda e: (e * x[1], {"k": 1}), (e,))
+
+    expected = torch.stack([chosen(p, e)[0] for p, e in zip(pred, x, strict=True)])
+    got, other = func.vmap(chosen, out_dims=(0, None))(pred, x)
+    assert torch.equal(got, expected) and other == {"k": 1}
+    slopes = func.vmap(func.grad(lambda e, p: chosen(p, e)[0].sum()))(x, pred)
+    assert torch.equal(slopes, torch.where(pred[:, None], x.cos(), x[1]))
+    nested = func.vmap(func.vmap(lambda e: torch.cond(e > 2, lambda e: e, lambda e: -e, (e,))))(x)
+    assert torch.equal(nested, torch.where(x > 2, x, -x))
+    for other, text in (
+        (lambda e: e.sum(), r"torch.float32 of shape \(2,\) and torch.float32 of shape \(\)"),
+        (lambda e: [e], "one form"),
+    ):
+        with pytest.raises(RuntimeError, match=text):
+            func.vmap(lambda p, e, f=other: torch.cond(p, lambda e: e, f, (e,)))(pred, x)

@@ -113,6 +113,9 @@ def test_a_scan_carries_a_value_and_stacks_results():
     assert torch.equal(rows, (x.flip(0).cumsum(0) - x.flip(0)).flip(0) * x)
     _, columns = scan(lambda total, column: (total + column, {"y": total.clone()}), torch.zeros(3), x, dim=1)
     assert torch.equal(columns["y"], x.cumsum(1) - x)
+    for dim in (1, -1):  # sums have no second dim for it to be
+        _, found = scan(lambda total, column: (total, (column.sum(), column[:, None], None)), x[:, 0], x, dim=dim)
+        assert torch.equal(found[0], x.sum(0)) and torch.equal(found[1], x[..., None]) and found[2] is None
     assert scan(lambda c, x: (c, x), x, []) == (x, [])
 
 
@@ -152,6 +155,7 @@ def test_loops_that_do_not_fit_are_named():
         (lambda: scan(lambda c, x: c, x[0], x), "must give the carry and a result"),
         (lambda: scan(3, x[0], x), "combine_fn must be a function, got int"),
         (lambda: scan(torch.add, [], x), "init must be a tensor"),
+        (lambda: scan(lambda c, x: (c + x, c), 1.0, x), "and of nothing else, got 1.0"),
         (lambda: torch.cond(True, torch.sin, torch.cos, x), "operands must be a tuple or list, got Tensor"),
     ):
         with pytest.raises(RuntimeError, match=text):

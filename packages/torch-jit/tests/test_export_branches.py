@@ -66,7 +66,7 @@ def test_loops_are_operators():
     def forward(self, x, n):
         total = torch.zeros(4)
         last, rows = scan(lambda c, row: (c + row, self.linear(c) * row), total, x, reverse=True)
-        _, columns = scan(lambda c, column: (c + column.sum(), column - c), torch.zeros(()), x, dim=1)
+        _, columns = scan(lambda c, column: (c + column.sum(), (column - c, c)), torch.zeros(()), x, dim=-1)
         each = map(lambda row, y: {"a": row * y, "b": self.linear(row).sum()}, x, x[0])
         count, grown = while_loop(
             lambda i, y: i < n, lambda i, y: (i + 1, self.linear(y) / 4 + x.sum()), (torch.tensor(0), x)

@@ -6,6 +6,7 @@ import functools
 
 import torch
 
+from .._functorch._batches import is_batchedtensor
 from .._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 TYPE_CHECKING = False
@@ -31,16 +32,18 @@ def _seen(function):
     return called
 
 
-def _condition(value, name):
+def _checked(value, name):
+    """What a branch or a loop goes on by; RuntimeError unless it is one bool."""
     if isinstance(value, torch.Tensor):
         if value.dtype != torch.bool or value.numel() != 1:
-            raise RuntimeError(
-                f"{name}: the condition must be a bool or a tensor of one, got {value.dtype} of shape {tuple(value.shape)}"
-            )
-        return bool(value)
-    if not isinstance(value, (bool, int)):
+            raise RuntimeError(f"{name}: the condition must be a bool or a tensor of one, got {_said(value)}")
+    elif not isinstance(value, (bool, int)):
         raise RuntimeError(f"{name}: the condition must be a bool or a tensor of one, got {type(value).__name__}")
-    return bool(value)
+    return value
+
+
+def _said(value):
+    return f"{value.dtype} of shape {tuple(value.shape)}" if isinstance(value, torch.Tensor) else repr(value)
 
 
 @_seen
@@ -59,7 +62,7 @@ def while_loop(
     if not isinstance(carried_inputs, (tuple, list)):
         raise RuntimeError(f"while_loop: carried_inputs must be a tuple or list, got {type(carried_inputs).__name__}")
     carried, more = tuple(carried_inputs), tuple(additional_inputs)
-    while _condition(cond_fn(*carried, *more), "while_loop"):
+    while _checked(cond_fn(*carried, *more), "while_loop"):
         found = body_fn(*carried, *more)
         found = tuple(found) if isinstance(found, (tuple, list)) else (found,)
         if len(found) != len(carried):
@@ -86,6 +89,9 @@ def _kept(who, what, before, after):
 def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], operands: Any = ()) -> Any:
     """``true_fn(*operands)`` or ``false_fn(*operands)``.
 
+    Where examples of :func:`torch.func.vmap` choose differently, both run for all of them, and :func:`torch.where` chooses
+    (RuntimeError where the two give unlike results).
+
     >>> torch.cond(torch.tensor(True), lambda x: x + 1, lambda x: x - 1, (torch.tensor(1),))
     tensor(2)
     """
@@ -93,7 +99,30 @@ def cond(pred: Any, true_fn: Callable[..., Any], false_fn: Callable[..., Any], o
         raise RuntimeError("cond: true_fn and false_fn must be functions")
     if not isinstance(operands, (tuple, list)):
         raise RuntimeError(f"cond: operands must be a tuple or list, got {type(operands).__name__}")
-    return (true_fn if _condition(pred, "cond") else false_fn)(*operands)
+    pred = _checked(pred, "cond")
+    if isinstance(pred, torch.Tensor) and is_batchedtensor(pred):
+        return _by_example(pred, true_fn(*operands), false_fn(*operands))
+    return (true_fn if pred else false_fn)(*operands)
+
+
+def _by_example(pred, one, other):
+    """Of each example what its own ``pred`` chooses."""
+    (ours, spec), (theirs, form) = tree_flatten(one), tree_flatten(other)
+    if spec != form:
+        raise RuntimeError(
+            f"cond: the branches must give one form where examples choose differently: {spec} and {form}"
+        )
+    return tree_unflatten([_where(pred.reshape(()), a, b) for a, b in zip(ours, theirs)], spec)
+
+
+def _where(pred, a, b):
+    if isinstance(a, torch.Tensor) and isinstance(b, torch.Tensor) and (a.shape, a.dtype) == (b.shape, b.dtype):
+        return torch.where(pred, a, b)
+    if not isinstance(a, torch.Tensor) and not isinstance(b, torch.Tensor) and a == b:
+        return a
+    raise RuntimeError(
+        f"cond: the branches must give like results where examples choose differently: {_said(a)} and {_said(b)}"
+    )
 
 
 def _slices(name, xs, dim=0):
@@ -142,8 +171,8 @@ def map(f: Callable[..., Any], xs: Any, *args: Any) -> Any:
 def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, reverse: bool = False) -> tuple[Any, Any]:
     """``carry, y = combine_fn(carry, x)`` for each slice of ``xs`` along ``dim``, from ``init`` on: the last carry, and the ``y`` stacked along it.
 
-    With ``reverse`` it goes from the last slice to the first, and each ``y`` stands where its ``x`` does. All may be trees of
-    tensors. Raises RuntimeError where the carry changes its form, shapes or dtypes, or sizes along ``dim`` differ.
+    With ``reverse`` it goes from the last slice to the first, and each ``y`` stands where its ``x`` does; those with too few
+    dims are stacked along a first one. All may be trees of tensors. Raises RuntimeError where the carry changes its form, shapes or dtypes, or sizes along ``dim`` differ.
 
     >>> from torch._higher_order_ops.scan import scan
     >>> scan(lambda total, x: (total + x, total * x), torch.tensor(0), torch.arange(4))
@@ -151,8 +180,10 @@ def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, re
     """
     if not callable(combine_fn):
         raise RuntimeError(f"scan: combine_fn must be a function, got {type(combine_fn).__name__}")
-    if not tree_leaves(init):
-        raise RuntimeError("scan: init must be a tensor, or a tree of at least one")
+    if not tree_leaves(init) or not all(isinstance(x, torch.Tensor) for x in tree_leaves(init)):
+        raise RuntimeError(
+            f"scan: init must be a tensor, or a tree of at least one and of nothing else, got {init!r:.60}"
+        )
     if not tree_leaves(xs):
         return init, xs
     leaves, spec, count = _slices("scan", xs, dim)
@@ -166,4 +197,6 @@ def scan(combine_fn: Callable[..., Any], init: Any, xs: Any, *, dim: int = 0, re
         _kept("scan: combine_fn", "the carry", carry, found[0])
         carry = found[0]
         results.append(found[1])
-    return carry, tree_map(lambda y: y.movedim(0, dim), _stacked("scan", results[::-1] if reverse else results))
+    dim %= leaves[0].dim()
+    stacked = _stacked("scan", results[::-1] if reverse else results)
+    return carry, tree_map(lambda y: y if y is None or y.dim() <= dim else y.movedim(0, dim), stacked)

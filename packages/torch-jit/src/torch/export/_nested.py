@@ -163,7 +163,8 @@ def _scan(recorder, combine_fn, init, xs, *, dim=0, reverse=False):
     recorder.higher_order("scan", arguments, [*last, *rows])
     with recorder:
         rows = [x.flip(0) if reverse else x for x in rows]
-        rows = [x if dim == 0 else x.movedim(0, dim) for x in rows]
+        dim %= leaves[0].dim()
+        rows = [x if dim == 0 or x.dim() <= dim else x.movedim(0, dim) for x in rows]
     return pytree.tree_unflatten(last, form), pytree.tree_unflatten(rows, rows_form)
 
 
