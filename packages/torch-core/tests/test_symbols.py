@@ -1,5 +1,6 @@
 """Sizes with names: a formula says what its number is, whatever arithmetic made it."""
 
+import math
 import operator
 
 import pytest
@@ -12,7 +13,10 @@ NUMBERS = {"a": 7, "b": 12, "c": 3}
 LEAVES = st.one_of(st.sampled_from(sorted(NUMBERS)), st.integers(-5, 5))
 TREES = st.recursive(
     LEAVES,
-    lambda parts: st.tuples(st.sampled_from(["add", "sub", "mul", "floordiv", "mod"]), parts, parts),
+    lambda parts: st.one_of(
+        st.tuples(st.sampled_from(["add", "sub", "mul", "floordiv", "mod", "and_", "or_", "xor"]), parts, parts),
+        st.tuples(st.sampled_from(["abs", "neg"]), parts),
+    ),
     max_leaves=8,
 )
 
@@ -43,11 +47,25 @@ def test_powers_are_products_up_to_sixteen_factors():
     assert str(a**3) == "a**3" and int(a**16) == 65536 and a**0 == 1
     assert Expression.of_text("(a + 1)**2") == Expression.of_text("a*a + 2*a + 1")
     assert Expression.of_text("a**0") == 1
-    with pytest.raises(TypeError):
-        a**17
-    for text in ("a**17", "a**2.5"):
-        with pytest.raises(ValueError, match=r"whole powers up to 16, got 'a\*\*"):
+    assert str(Expression.of_text("a**17") + 1) == str(a**17 + 1) == "a**17 + 1" and int(a**17) == 2**17
+    assert str(2**a) == "2**a" and int(2**a) == 4 and float(a**-1) == 0.5
+    for text in ("9**17", "2**2.5", "2**-1"):
+        with pytest.raises(ValueError, match=r"whole powers of numbers up to 16, got '"):
             Expression.of_text(text)
+
+
+def test_functions_of_a_number_are_names_of_their_own():
+    a = named("a", 6)
+    assert [str(x) for x in (abs(-a), math.ceil(a / 4), math.floor(a / 4), round(a / 5))] == [
+        "abs(-a)",
+        "ceil(a/4)",
+        "floor(a/4)",
+        "round(a/5)",
+    ]
+    assert [int(x) for x in (abs(-a), math.ceil(a / 4), math.floor(a / 4), round(a / 5))] == [6, 2, 1, 1]
+    assert int(Expression.of_text("ceil(4/3)").number()) == 2 and str(Expression.of_text("ceil(a/4)*2")) == "2*(ceil(a/4))"
+    assert list(map(str, (*divmod(a, 4), *divmod(13, a)))) == ["a//4", "a%4", "13//a", "13%a"]
+    assert f"{a} {a:3d}" == "a   6"
 
 
 @pytest.mark.parametrize(
@@ -58,9 +76,9 @@ def test_powers_are_products_up_to_sixteen_factors():
         "'a'",
         "a.b",
         "a[0]",
-        "1.5",
-        "a**b",
-        "a**-1",
+        "f(a, b)",
+        "abs(a, b)",
+        "1 << 9999999999",
         "lambda: a",
         "a @ b",
         "a<",

@@ -1,5 +1,7 @@
 """Ints among the arguments of exported programs that may be others, what a program asks of such numbers, and sizes that follow others."""
 
+import math
+
 import pytest
 import torch
 from test_export_numbers import again
@@ -134,13 +136,26 @@ def test_guards_of_a_file_are_comparisons_of_sizes_only():
     for text in ("__import__('os').getcwd()", "a.b > 1", "[a] == 1", "a > 1 > 2", "(lambda: a)() == 1"):
         with pytest.raises(ValueError, match="a guard is a comparison of sizes"):
             Guard(text, True)
-    assert not Guard("1 // a == 1", True).holds({"a": 0})
+    for text in ("1 // a == 1", "2 ** 2 ** 99 > a", "1 << 2 ** 100 == a", "(a - 1) ** 0.5 > 1"):
+        assert not Guard(text, True).holds({"a": 0})
 
 
-@pytest.mark.parametrize("f", [lambda x, n: x + abs(n), lambda x, n: x + int(n / 2), lambda x, n: x + (n + abs(n))])
-def test_what_is_no_rule_for_negative_ints_is_refused(f):
-    with pytest.raises(UserError, match="by no rule that could be found"):
-        export_with_int(f, 3)
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, n: x + abs(n),
+        lambda x, n: x + int(n / 2),
+        lambda x, n: x + (n + abs(n)),
+        lambda x, n: x + divmod(n, 4)[0] * divmod(n, 4)[1],
+        lambda x, n: x + (n & 6) + (n | 1) + (n ^ 5) + (n >> 1) + ~n,
+        lambda x, n: x * (n / 7) + (n + 0.5) ** 2,
+        lambda x, n: x + math.ceil(n / 4) * math.floor(n / 3) + round(n / 5),
+    ],
+)
+def test_formulas_of_ints_hold_for_either_sign(f):
+    program = export_with_int(f, 3)
+    for n in (-9, -2, 0, 1, 13):
+        assert torch.equal(program(torch.ones(2), n), f(torch.ones(2), n))
 
 
 def test_a_branch_on_the_other_sign_is_guarded():
@@ -171,14 +186,72 @@ def of_rows(function, *sizes, hint=Dim.DYNAMIC):
     return export(Net(), tuple(map(torch.zeros, sizes)), dynamic_shapes=shapes).module()
 
 
-@pytest.mark.parametrize("f", [lambda x: x + (x.shape[0] + 99) // 100, lambda x: x + x.shape[0] // 64])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x + (x.shape[0] + 999) // 1000,
+        lambda x: x + x.shape[0] // 640,
+        lambda x: x + (x.shape[0] & 512),
+        lambda x: x + math.ceil(x.shape[0] / 640),
+        lambda x: x + int(x.shape[0] / 640),
+        lambda x: x + (x.shape[0] >> 9),
+        lambda x: x * (2 if x.shape[0] / 4 > 160 else 1),
+        lambda x: x * (2 if x.numel() > 640 else 1),
+        lambda x: x * (2 if torch.cat([x, x]).shape[0] + 1 > 1280 else 1),
+        lambda x: x + min(torch.cat([x, x]).size(0), 1) * (torch.cat([x, x]).shape[0] // 1024),
+    ],
+)
 def test_formulas_of_sizes_that_look_like_constants_are_held_to_them(f):
     program = of_rows(f, 3)
-    assert torch.equal(program(torch.zeros(50)), f(torch.zeros(50)))
-    with pytest.raises(RuntimeError, match="Guard failed: .*, got 350"):
-        program(torch.zeros(350))
-    with pytest.raises(UserError, match=r"is True for the example, and not where b is"):
+    assert torch.equal(program(torch.ones(50)), f(torch.ones(50)))
+    with pytest.raises(RuntimeError, match="Guard failed: .*(got|s0 is) 1600"):
+        program(torch.ones(1600))
+    with pytest.raises(UserError, match=r"is (True|False) for the example, and not where b is"):
         of_rows(f, 3, hint=Dim("b"))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x * 2 if len(x) > 100 else x,
+        lambda x: x * 2 if float(x.shape[0]) > 100 else x,
+        lambda x: sum([x] * (x.shape[0] // 64), x),
+        lambda x: x + torch.tensor(x.shape[0] // 64),
+    ],
+)
+def test_what_shows_at_sizes_far_from_those_of_the_example_only_is_refused(f):
+    with pytest.raises(UserError):
+        of_rows(f, 3)
+    program = of_rows(f, 3, hint=Dim.AUTO)
+    assert torch.equal(program(torch.ones(3)), f(torch.ones(3)))
+    with pytest.raises(RuntimeError, match="Guard failed: .* == 3, got 200"):
+        program(torch.ones(200))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x + (x.shape[0] * 5) % 7,
+        lambda x: x[: x.shape[0] % 5].sum() + x[: (x.shape[0] - 1) % 3].shape[0],
+        lambda x: x + (x.shape[0] & 3) * 10,
+        lambda x: x / (x.shape[0] / 3) ** 1.5,
+        lambda x: x.repeat(2**2)[: 2 * math.ceil(x.shape[0] / 4)],
+    ],
+)
+def test_formulas_are_those_of_the_program(f):
+    program = of_rows(f, 9)
+    for n in (2, 6, 31, 200, 1000):
+        assert torch.equal(program(torch.ones(n)), f(torch.ones(n)))
+
+
+def test_long_formulas_are_kept_or_refused():
+    def counted(x):
+        n = x.shape[0]
+        for _ in range(300):
+            n = n + 1
+        return x + n
+
+    assert torch.equal(of_rows(counted, 3)(torch.ones(7)), counted(torch.ones(7)))
 
 
 def test_formulas_of_sizes_that_are_constants_are():

@@ -15,6 +15,10 @@ import math
 import operator
 from typing import Any
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 __all__ = ["Expression", "SymBool", "SymFloat", "SymInt", "SymNode", "Symbol", "named", "of_text"]
 
 
@@ -60,7 +64,7 @@ class Expression:
         """The formula that a text says. ValueError for other texts than sums, products, ``//`` and ``%`` of names and numbers."""
         try:
             return _of_tree(ast.parse(text, mode="eval").body, text)
-        except (SyntaxError, ZeroDivisionError, RecursionError, MemoryError) as error:
+        except (SyntaxError, ArithmeticError, TypeError, RecursionError, MemoryError) as error:
             raise ValueError(f"a size is a sum or product of names and numbers, got {text[:200]!r}: {error}") from None
 
     @property
@@ -131,7 +135,26 @@ class Expression:
         if self.is_number and other.is_number:
             return Expression.of(_OPERATORS[sign](self.number(), other.number()))
         text = f"{self._in_brackets()}{sign}{other._in_brackets()}"
-        return Expression({(text,): 1}, {text: self.free_symbols | other.free_symbols})
+        if sign not in ("//", "%", "/", "**"):  # sums bind stronger
+            text = f"({text})"
+        return Expression.part(text, self.free_symbols | other.free_symbols)
+
+    def called(self, name: str) -> Expression:
+        """A function of it, as a name of its own.
+
+        >>> Expression.of_text("2*a").called("abs")
+        abs(2*a)
+        """
+        return (
+            Expression.of(_FUNCTIONS[name](self.number()))
+            if self.is_number
+            else Expression.part(f"{name}({self})", self.free_symbols)
+        )
+
+    @staticmethod
+    def part(text: str, symbols: Iterable[str]) -> Expression:
+        """A formula of another kind, as a name of its own: its text, and the names in it."""
+        return Expression({(text,): 1}, {text: set(map(Symbol, symbols))})
 
     def _in_brackets(self) -> str:
         return str(self) if str(self).isidentifier() or str(self).isdigit() else f"({self})"
@@ -165,24 +188,52 @@ class Expression:
 _OPERATORS = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod, "/": operator.truediv,
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+    "**": operator.pow, "&": operator.and_, "|": operator.or_, "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
 }  # fmt: skip
 _TREES = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Mod: "%"}
+_APART = {
+    ast.Div: "/", ast.Pow: "**", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+_FUNCTIONS: dict[str, Any] = {
+    "abs": abs, "ceil": math.ceil, "floor": math.floor, "trunc": math.trunc, "round": round, "float": float,
+}  # fmt: skip
 
 
 def _of_tree(node, text):
     if isinstance(node, ast.Name):
         return Expression.of(node.id)
-    if isinstance(node, ast.Constant) and type(node.value) is int:
+    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
         return Expression.of(node.value)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -_of_tree(node.operand, text)
-    if isinstance(node, ast.BinOp) and type(node.op) in _TREES:
-        return _OPERATORS[_TREES[type(node.op)]](_of_tree(node.left, text), _of_tree(node.right, text))
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow) and isinstance(node.right, ast.Constant):
-        if type(node.right.value) is not int or node.right.value > _MOST_FACTORS:
-            raise ValueError(f"a size has whole powers up to {_MOST_FACTORS}, got {text!r}")
-        return math.prod([_of_tree(node.left, text)] * node.right.value, start=Expression.of(1))
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in _FUNCTIONS
+        and len(node.args) == 1
+    ):
+        return _of_tree(node.args[0], text).called(node.func.id)
+    if isinstance(node, ast.BinOp):
+        left, right = _of_tree(node.left, text), _of_tree(node.right, text)
+        if type(node.op) in _TREES:
+            return _OPERATORS[_TREES[type(node.op)]](left, right)
+        if isinstance(node.op, ast.LShift) and left.is_number:
+            raise ValueError(f"a size is a sum or product of names and numbers, and shifts none to the left, got {text!r}")
+        if type(node.op) in _APART:
+            return (
+                _power(left, right, text) if isinstance(node.op, ast.Pow) else left.apart(_APART[type(node.op)], right)
+            )
     raise ValueError(f"a size is a sum or product of names and numbers, got {text!r}")
+
+
+def _power(left, right, text):
+    """A whole power is written out, a higher or other one is a name of its own."""
+    number = right.number() if right.is_number else None
+    if type(number) is int and 0 <= number <= _MOST_FACTORS:
+        return math.prod([left] * number, start=Expression.of(1))
+    if left.is_number and right.is_number:
+        raise ValueError(f"a size has whole powers of numbers up to {_MOST_FACTORS}, got {text!r}")
+    return left.apart("**", right)
 
 
 class SymNode:
@@ -246,8 +297,9 @@ def _arithmetic(sign):
 
     def made(a, b):
         hint, one, two = function(_hint(a), _hint(b)), Expression.of(a), Expression.of(b)
-        whole = all(isinstance(_hint(x), int) for x in (a, b)) and sign != "/"
-        return _made(function(one, two) if whole or sign in "+-*" else one.apart(sign, two), hint)
+        whole = all(isinstance(_hint(x), int) for x in (a, b))
+        joined = sign in ("+", "-", "*") or (whole and sign in ("//", "%"))
+        return _made(function(one, two) if joined else one.apart(sign, two), hint)
 
     def method(self, other):
         return made(self, other) if isinstance(other, (int, float, _Symbolic)) else NotImplemented
@@ -268,6 +320,15 @@ def _comparison(sign):
         if sign in ("==", "!=") and Expression.of(self) == Expression.of(other):
             return answer
         return SymBool(SymNode(f"{Expression.of(self)} {sign} {Expression.of(other)}", answer, bool))
+
+    return method
+
+
+def _one(name):
+    """A method that is a function of one number."""
+
+    def method(self):
+        return _made(self.node.expr.called(name), _FUNCTIONS[name](self.node.hint))
 
     return method
 
@@ -307,11 +368,22 @@ class _Number(_Symbolic):
     __eq__, __ne__ = _comparison("=="), _comparison("!=")  # type: ignore[assignment]
     __hash__ = _Symbolic.__hash__
 
+    __abs__ = _one("abs")
+
     def __neg__(self) -> Any:
         return self * -1
 
     def __pos__(self) -> Any:
         return self
+
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
+    def __format__(self, spec: str) -> str:
+        return format(self.node.hint, spec) if spec else str(self)
 
     def __int__(self) -> int:
         return int(self.node.hint)
@@ -319,10 +391,16 @@ class _Number(_Symbolic):
     def __float__(self) -> float:
         return float(self.node.hint)
 
-    def __pow__(self, other: int) -> Any:
-        if not isinstance(other, int) or not 0 <= other <= _MOST_FACTORS:
-            return NotImplemented
-        return math.prod([self] * other)
+    def __pow__(self, other: Any) -> Any:
+        if isinstance(other, int) and 0 <= other <= _MOST_FACTORS:
+            return math.prod([self] * other)
+        return _POWER[0](self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return _POWER[1](self, other)
+
+
+_POWER = _arithmetic("**")
 
 
 class SymInt(_Number):
@@ -340,6 +418,11 @@ class SymInt(_Number):
     def __index__(self) -> int:
         return int(self.node.hint)
 
+    __and__, __rand__ = _arithmetic("&")
+    __or__, __ror__ = _arithmetic("|")
+    __xor__, __rxor__ = _arithmetic("^")
+    __lshift__, __rlshift__ = _arithmetic("<<")
+    __rshift__, __rrshift__ = _arithmetic(">>")
     __round__ = __trunc__ = __floor__ = __ceil__ = lambda self, *digits: self
 
     def is_integer(self) -> bool:
@@ -350,12 +433,17 @@ class SymInt(_Number):
 class SymFloat(_Number):
     """A float that follows from sizes that may change."""
 
-    def __trunc__(self) -> int:
-        return math.trunc(self.node.hint)
+    __trunc__, __ceil__, __floor__ = _one("trunc"), _one("ceil"), _one("floor")
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return _ROUND(self) if digits is None else round(self.node.hint, digits)
 
     def is_integer(self) -> bool:
         """Whether it was a whole number."""
         return float(self.node.hint).is_integer()
+
+
+_ROUND = _one("round")
 
 
 class SymBool(_Symbolic):

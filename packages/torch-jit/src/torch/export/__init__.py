@@ -21,7 +21,8 @@ import torch
 from ._build import Builder
 from ._dims import AdditionalInputs, Dim, ShapesCollection, dims, located
 from ._errors import UserError, UserErrorType
-from ._observe import names_of_leaves, observe, refuse_other_names
+from ._observe import names_of_leaves, observe
+from ._symbols import refuse_other_names
 from ._unflatten import FlatArgsAdapter, InterpreterModule, UnflattenedModule, unflatten
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature, default_decompositions
 from .graph_signature import ExportBackwardSignature, ExportGraphSignature

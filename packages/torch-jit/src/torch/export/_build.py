@@ -17,11 +17,12 @@ from torch._seams import SymNode
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
-from . import _grad_blocks, _rows, _sizes
+from . import _formulas, _grad_blocks, _rows, _sizes
 from ._nested import Nested
 from ._numbers import Integer, Real
 from ._observe import Program, names_of_leaves
 from ._places import plain
+from ._questions import unnamed
 from ._sizes import Formula, Size
 from ._tape import Ref, Tape, Value, bare, describe, hollow, where
 from .exported_program import ModuleCallEntry, ModuleCallSignature
@@ -91,7 +92,7 @@ class _Body:
         """What a size is called that follows from those with names: by its formula, if there is one."""
         named = [(vector, Expression.of_text(name)) for vector, name in self._vectors().items()]
         rule = _sizes.rule(seen, named) if isinstance(seen[0], int) else None
-        return f"d{n}_{dim}" if rule is None else str(_expression(rule))
+        return f"d{n}_{dim}" if rule is None else str(_formulas.expression(rule))
 
     def _vectors(self):
         found = {}
@@ -117,7 +118,7 @@ class _Body:
                 parts.append(Expression.of(part))
         if any(p is None for p in parts):
             return value
-        expression = _expression(Formula(rule.function, *parts)) if isinstance(rule, Formula) else parts[0]
+        expression = _formulas.expression(Formula(rule.function, *parts)) if isinstance(rule, Formula) else parts[0]
         if expression is None or expression.is_number:
             return value
         return (SymInt if isinstance(value, int) else SymFloat)(SymNode(expression, value, type(value)))
@@ -399,7 +400,7 @@ class Builder(_Body):
     def _as_argument(self, leaf):
         if isinstance(leaf, Ref):
             return TensorArgument(self._nodes[leaf.n].name)
-        return ConstantArgument("", int(leaf) if isinstance(leaf, int) and not isinstance(leaf, bool) else leaf)
+        return ConstantArgument("", unnamed(leaf))
 
     # --- outputs ---
 
@@ -424,22 +425,6 @@ class Builder(_Body):
                 argument = ConstantArgument(f"output_{i}", value)
             specs.append(OutputSpec(OutputKind.USER_OUTPUT, argument, None))
         self.graph.output(tuple(results))
-
-
-def _expression(rule):
-    """A rule over names as a formula; None where it is no sum or product."""
-    if not isinstance(rule, Formula):
-        return Expression.of(rule)
-    left = _expression(rule.left)
-    right = None if rule.right is None else _expression(rule.right)
-    if left is None or (right is None and rule.right is not None):
-        return None
-    sign = {operator.add: "+", operator.sub: "-", operator.mul: "*", operator.floordiv: "//", operator.mod: "%"}.get(
-        rule.function
-    )
-    if sign is None:
-        return left.apart("/", right) if rule.function is operator.truediv else None
-    return rule.function(left, right)
 
 
 def _same(a, b):

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import collections
 import contextlib
-import operator
 import threading
 import types
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -18,18 +18,15 @@ from torch import _seams
 from torch.compiler._guards import PLAIN
 from torch.overrides import DisableTorchFunction, TorchFunctionMode
 
-from . import _beneath, _grad_blocks, _indexing, _leaves, _nested, _reads, _rows, _views
+from . import _beneath, _grad_blocks, _indexing, _leaves, _nested, _reads, _rows
 from ._errors import UserError, UserErrorType
-from ._numbers import Facts, Truth
+from ._numbers import Facts
 from ._places import Places, plain
-from ._sizes import Size
-from ._tape import Call, Ref, Tape, Unknown, Value, where
+from ._tape import Call, Ref, Tape, where
+from ._values import Values
 from ._views import Held, Root, Step
+from ._writes import Writes
 
-#: in place, by giving the tensor another shape and not other values
-_METADATA = {"squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "detach_", "as_strided_"}
-#: elements of a tensor of which a list may be made
-_LISTED = 64
 #: answers about tensors, and constants of the program, that are no computation
 _ANSWERS = {
     "tensor", "as_tensor", "result_type", "can_cast", "promote_types", "is_coalesced", "sparse_dim", "dense_dim", "_nnz",
@@ -44,7 +41,7 @@ def is_recording() -> bool:
     return getattr(_recording, "depth", 0) > 0
 
 
-class Recorder(TorchFunctionMode):
+class Recorder(Writes, Values, TorchFunctionMode):
     """A mode under which the calls of a block are recorded on ``tape``."""
 
     def __init__(
@@ -61,6 +58,8 @@ class Recorder(TorchFunctionMode):
         self._held: dict[int, Held] = {}
         self._roots: dict[int, list[Held]] = {}
         self._buffers = buffers
+        #: told of each tensor that is met, and the number of its value
+        self.met: Callable[[int, torch.Tensor], Any] | None = None
         self._is_within = False  # a function of torch.library, which may look at values
         self.grad = self.tape.grad = torch.is_grad_enabled()
         self._function_called: tuple[str, str] | None = None
@@ -86,6 +85,8 @@ class Recorder(TorchFunctionMode):
 
     def _hold(self, held: Held) -> None:
         self._held[id(held.tensor)] = held
+        if self.met is not None:
+            self.met(held.n, held.tensor)
         if held.tensor.numel() and held.tensor.layout == torch.strided:
             self._roots.setdefault(_memory(held.tensor), []).append(held)
 
@@ -300,71 +301,6 @@ class Recorder(TorchFunctionMode):
             self._unknown(numbers[rows[1][0]], rows[0], leaves[rows[1][0]].shape[rows[0]], 0)
         return result
 
-    # --- what only values tell ---
-
-    def _unknown(self, n: int, dim: int | None, seen: Any, low: float) -> str:
-        name = f"u{len(self.tape.unknown)}"
-        self.tape.unknown.append(Unknown(name, n, dim, seen, self.places.here()))
-        self.facts.bounds[name] = [low, float("inf")]
-        return name
-
-    def _with_rows(self, result, leaves, dim, which):
-        """Results of an operator that finds as many elements as this run is to see."""
-        size = self._forced.get(len(self.tape.unknown))
-        if size is None:
-            return result, leaves
-        others = list(leaves)
-        for i in which:
-            have = leaves[i].shape[dim]
-            shape = [size if d == dim else s for d, s in enumerate(leaves[i].shape)]
-            others[i] = leaves[i].index_select(dim, torch.arange(size) % have) if have else leaves[i].new_zeros(shape)
-        if isinstance(result, torch.Tensor):
-            return others[0], others
-        return type(result)(others) if type(result) in (tuple, list) else tuple(others), others
-
-    def value_of(self, tensor: torch.Tensor) -> Any:
-        """``tensor.item()`` as a number of the program: an operator gives it when the program runs."""
-        at = self.number(tensor)
-        if at not in self._numbers:
-            value = self._plainly(tensor)
-            forced = self._forced.get(len(self.tape.unknown))
-            value = value if forced is None else type(value)(forced)
-            n = self.tape.new_number(value)
-            schema, arguments = _Item, {"self": Ref(at)}
-            self._append("item", schema, arguments, [n], True, self.places.here())
-            if isinstance(value, bool):
-                self._numbers[at] = Truth(
-                    operator.eq, self.facts.integer(int(value), Size(n, None), f"item_{n}"), 1, self.facts
-                )
-            else:
-                name = self._unknown(n, None, value, float("-inf"))
-                kind = self.facts.integer if isinstance(value, int) else self.facts.real
-                self._numbers[at] = kind(value, Size(n, None), name)
-        return self._numbers[at]
-
-    def _plainly(self, tensor):
-        before, self._is_within = self._is_within, True
-        try:
-            with DisableTorchFunction():
-                return tensor.item()
-        finally:
-            self._is_within = before
-
-    def _listed(self, tensor):
-        with self:
-            return [self.value_of(part) if part.dim() == 0 else self._listed(part) for part in torch.unbind(tensor, 0)]
-
-    def check(self, condition: Any, message: Any) -> None:
-        """``torch._check`` of a condition that is known when the program runs."""
-        self.facts.state(condition)
-        arguments = {"function": condition.function.__name__, "left": condition.left, "right": condition.right}
-        text = str(message()) if callable(message) else f"Runtime assertion failed for expression {condition}"
-        self._note(
-            Call("_check", torch.ops.aten._assert_scalar, arguments, frozenset(), {"text": text}, [], True, self.places.here())
-        )  # fmt: skip
-        if not condition.value:
-            raise RuntimeError(text)
-
     def _shares(self, arguments, result):
         """The argument whose memory the result is a view of, or None."""
         if not isinstance(result, torch.Tensor) or result.layout != torch.strided:
@@ -383,107 +319,6 @@ class Recorder(TorchFunctionMode):
         if isinstance(value, (tuple, list)):
             return [self._refer(v) for v in value]
         return value
-
-    def _write(self, func, name, schema, arguments, args, kwargs):
-        target = next(iter(arguments.values()))
-        if name in _METADATA or name in ("resize_", "set_", "resize_as_"):
-            raise self.refuse(f"calls {name}, which changes the shape of a tensor in place: use {name[:-1]}")
-        plain = name[:-1]
-        number = self.number(target)
-        held = self._held[id(target)]
-        if held.root.source == "constant":
-            raise self.refuse(
-                f"calls {name} on a tensor that is neither an input nor a buffer: make it a buffer (register_buffer), "
-                "or clone it first"
-            )
-        values = [self._refer(v) for v in list(arguments.values())[1:]]
-        names = list(arguments)[1:]
-        result = func(*args, **kwargs)
-        before = self.tape.values[number]
-        if name in ("copy_", "fill_"):
-            n = self._copied(number, values[0], before)
-        elif name == "zero_":
-            n = self.emit("zeros_like", number)
-        elif plain not in _rows.schemas():
-            raise self.refuse(f"calls {name}, which has no form that does not write")
-        else:
-            n = self._emit(plain, {"self": Ref(number), **dict(zip(names, values, strict=True))}, [target])[0]
-            if any(isinstance(v, Ref) and self.tape.values[v.n].dtype != before.dtype for v in values):
-                n = self.emit("_to_copy", n, dtype=before.dtype)
-        self._replace(held, n)
-        return result
-
-    def _copied(self, number: int, source: Any, into: Value) -> int:
-        if not isinstance(source, Ref):
-            return self.emit("full_like", number, source)
-        n, value = source.n, self.tape.values[source.n]
-        if value.dtype != into.dtype:
-            n = self.emit("_to_copy", n, dtype=into.dtype)
-        return n if value.shape == into.shape else self.emit("expand", n, into.shape)
-
-    def _replace(self, held: Held, n: int) -> None:
-        """The tensor has a new value, and so has what shares its memory."""
-        root = held.root
-        values = [root.n]
-        for step in held.path[:-1]:
-            arguments = {k: v for k, v in step.arguments.items() if k != "start_of_part"}
-            values.append(self._emit(step.name, {"self": Ref(values[-1]), **arguments})[step.index or 0])
-        new = n
-        for old, step in zip(reversed(values), reversed(held.path), strict=False):
-            new = _views.undo(self, old, new, step)
-        root.n, root.version = new, root.version + 1
-        held.n, held.version = n, root.version
-        kind, which = root.source if isinstance(root.source, tuple) else (None, None)
-        if kind == "operand":
-            raise _nested.refuse_write(self)
-        if kind == "named":
-            if which not in self._buffers:
-                raise self.refuse(f"writes to parameter {which!r}")
-            self.tape.written_buffers[which] = new
-        elif kind == "input":
-            self.tape.written_inputs[which] = new
-
-    # --- calls that the recorder makes itself ---
-
-    def emit(self, name: str, *args: Any, **kwargs: Any) -> int:
-        """Call an operator on numbers of values and constants; the number of its result."""
-        first, *rest = args
-        rest = [Ref(r) if name.endswith("_scatter") and i == 0 else r for i, r in enumerate(rest)]
-        schema, arguments = _rows.bind(name, (_stand_in(self, first), *rest), kwargs)
-        key = next(iter(arguments))
-        return self._emit(name, {**arguments, key: Ref(first)})[0]
-
-    def _emit(self, name: str, arguments: dict, results: list | None = None) -> list[int]:
-        """Append a call; without ``results`` the operator runs, to learn their shapes."""
-        call = _seams.operator(name)
-        schema = next(
-            (s for s in _rows.schemas()[name] if set(arguments) <= {a.name for a in s.arguments}),
-            _rows.schemas()[name][0],
-        )
-        names = {a.name: a for a in schema.arguments}
-        if "self" in arguments and "self" not in names:
-            arguments = {next(iter(names)) if k == "self" else k: v for k, v in arguments.items()}
-        arguments = {a.name: arguments.get(a.name, a.default_value) for a in schema.arguments}
-        if results is None:
-            real = {k: _deep(self, v) for k, v in arguments.items()}
-            with self.busy():
-                given = call(*schema.positional(real), **{k: v for k, v in schema.named(real).items() if v is not None})
-            results = list(given) if isinstance(given, (tuple, list)) else [given]
-        else:
-            given = results[0]
-        numbers = [self.tape.new(r) for r in results]
-        self._append(name, schema, arguments, numbers, isinstance(given, torch.Tensor), self.places.here())
-        return numbers
-
-    def _append(self, name, schema, values, numbers, single, place, target=None):
-        keywords = frozenset(a.name for a in schema.arguments if a.kwarg_only)
-        defaults = {a.name: a.default_value for a in schema.arguments if a.has_default}
-        target = getattr(torch.ops.aten, name) if target is None else target
-        self._note(Call(name, target, values, keywords, defaults, numbers, single, place))
-
-    def _note(self, call):
-        call.grad, call.function = self.grad, self._function_called
-        self.tape.calls.append(call)
 
     def leaf(self, name: str, target: Any, arguments: dict, function: Any) -> Any:
         """A function that is recorded as one call."""
@@ -522,8 +357,10 @@ class Recorder(TorchFunctionMode):
 
     # --- functions within ---
 
-    def nested(self, lifted: list[Ref]) -> Within:
+    def nested(self, lifted: list[Ref]) -> Any:
         """A recorder for a function within; what it takes from here is added to ``lifted``."""
+        from ._within import Within
+
         return Within(self, lifted)
 
     def again(self, function: Any, operands: Any) -> Any:
@@ -552,24 +389,6 @@ class Recorder(TorchFunctionMode):
         self._note(Call(name, target, arguments, frozenset(), {}, numbers, False, self.places.here()))
 
     # --- the whole program ---
-
-    def _value_read(self, tensor: torch.Tensor, what: str) -> tuple | None:
-        if self._is_within or not self.knows(tensor):
-            return None
-        if tensor.numel() == 1 and not tensor.is_complex():
-            if what == _reads.READS["item"]:
-                return (self.value_of(tensor),)
-            if what in (_reads.READS["__int__"], _reads.READS["__index__"], _reads.READS["__float__"]):
-                number = self.value_of(tensor)
-                if not isinstance(number, Truth):
-                    return (float(number) if what == _reads.READS["__float__"] else int(number),)
-        if what == _reads.READS["tolist"] and not tensor.is_complex() and tensor.numel() <= _LISTED:
-            return (self.value_of(tensor) if tensor.dim() == 0 else self._listed(tensor),)
-        raise self.refuse(
-            f"{what}, and goes on by its value: an exported program cannot (torch.where chooses by values; torch.cond "
-            "keeps both branches)",
-            UserErrorType.DYNAMIC_CONTROL_FLOW,
-        )
 
     @contextlib.contextmanager
     def recording(self) -> Any:
@@ -616,78 +435,6 @@ def _overload(packet, args, kwargs):
             continue
         return each
     return found[0] if len(found) == 1 else None
-
-
-class Within(Recorder):
-    """Records a function that a program gives to an operator; what it reads of the program around becomes an operand."""
-
-    def __init__(self, outer: Recorder, lifted: list[Ref]) -> None:
-        super().__init__({}, set(), None)
-        self._outer, self.places, self.lifted, self._operands = outer, outer.places, lifted, {}
-        self.facts.refuse = outer.facts.refuse
-        self.grad = self.tape.grad = outer.innermost().grad
-
-    def operand(self, index: int, tensor: torch.Tensor) -> int:
-        """Make a tensor an operand of the function."""
-        known = self._held.get(id(tensor))
-        n = self.tape.inputs[index] = known.n if known is not None else self._begin(tensor, ("operand", index))
-        return n
-
-    def lifted_as(self, ref: Ref) -> int | None:
-        """The number here of a value of the program around."""
-        return self._operands.get(ref.n)
-
-    def _from_outside(self, tensor):
-        ref = Ref(self._outer.number(tensor))
-        if (n := self._operands.get(ref.n)) is not None:
-            self._hold(Held(tensor, n, Root(n, tensor, source=("operand", self.lifted.index(ref)))))
-            return self._held[id(tensor)]
-        n = self._begin(tensor, ("operand", len(self.lifted)))
-        if ref not in self.lifted:
-            self.lifted.append(ref)
-        self._operands[ref.n] = n
-        return self._held[id(tensor)]
-
-    def knows(self, tensor: torch.Tensor) -> bool:
-        """Whether the tensor is an operand, computed, or known around."""
-        return super().knows(tensor) or self._outer.knows(tensor)
-
-    def value_of(self, tensor: torch.Tensor) -> Any:
-        """No number is taken within: an operand would have to carry it out."""
-        raise self.refuse(
-            "takes a number of a tensor within a function of torch.cond or of a loop: take it before, and give it as an operand",
-            UserErrorType.DYNAMIC_CONTROL_FLOW,
-        )
-
-    @contextlib.contextmanager
-    def recording_within(self) -> Any:
-        """The function's block, within that of the program."""
-        self._outer._inner = self
-        try:
-            with _leaves.standing_in(self), _reads.watching(self._value_read), self:
-                yield
-        finally:
-            self._outer._inner = None
-
-
-class _Item:
-    """The schema of ``item``: there is no row that gives a number."""
-
-    arguments = ()
-
-
-def _stand_in(record, n):
-    """A tensor that looks like a value, for binding."""
-    value = record.tape.values[n]
-    return torch.empty(value.shape, dtype=value.dtype, device="meta")
-
-
-def _deep(record, value):
-    if isinstance(value, Ref):
-        return _stand_in(record, value.n)
-    if isinstance(value, list):
-        return [_deep(record, v) for v in value]
-    return value
 
 
 def _memory(tensor):

@@ -132,7 +132,7 @@ def real_rule(seen: tuple[float, ...], known: Iterable[tuple[tuple[int, ...], Si
     )
     for vector, size in itertools.chain(sizes, products):
         for power in (1.0, -1.0, 0.5, -0.5, 2.0, -2.0):
-            if not all(vector):
+            if not all(vector) or (power % 1 and min(vector) < 0):
                 continue
             factors = [s / v**power for s, v in zip(seen, vector, strict=True)]
             if max(factors) - min(factors) <= 1e-12 * max(map(abs, factors)):
