@@ -1,6 +1,6 @@
-// Products of bfloat16 on AMX tiles (Intel SDM, chapter 18): eight registers of 16 rows of 64 bytes, of which one
-// instruction multiplies two and adds the product to a third. Operands are copied into tiles in the order in which they
-// are read, 32 rows of A and 32 columns of B to a strip; a block of 32 x 32 of C stays in four registers:
+// Products of bfloat16 on AMX tiles, of which one instruction multiplies two and adds the product to a third. Operands
+// are copied into tiles in the order in which they are read, 32 rows of A and 32 columns of B to a strip; a block of
+// 32 x 32 of C stays in four registers:
 //
 //   registers 0 1    C, rows 0..15      4   A, rows 0..15      6 7   B, columns 0..15 and 16..31
 //             2 3       rows 16..31     5      rows 16..31
@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/amx.h"
 #include "cpu/gemm_kernels.h"
 #include "kernels/gemm_pack.h"
 #include "torch/core/pool.h"
@@ -32,42 +33,6 @@ constexpr int64_t kStripTiles = 2 * kSteps * kTile;  // a strip of a chunk, 64 K
 constexpr int64_t kSide = 64;                        // strips of B that are packed at a time, 4 MB
 constexpr int64_t kRows = 256;                       // strips of A
 constexpr int64_t kTaskRows = 8, kTaskColumns = 8;   // strips: those of A stay in L2
-
-// --- registers ---
-
-struct alignas(64) TileShapes {
-  uint8_t palette = 1, start = 0, reserved[14] = {};
-  uint16_t bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-static_assert(sizeof(TileShapes) == 64);
-
-// The registers hold something only while this lives: what is not in use is not saved at a change of threads.
-class Tiles {
- public:
-  Tiles() {
-    static constexpr TileShapes kShapes;
-    asm volatile("ldtilecfg %0" ::"m"(kShapes));
-  }
-  ~Tiles() { asm volatile("tilerelease"); }
-  Tiles(const Tiles&) = delete;
-};
-template <int R>
-TORCH_INLINE void load_tile(const void* p, int64_t row_bytes = 64) {
-  asm volatile("tileloadd (%0,%1,1), %%tmm%c2" ::"r"(p), "r"(row_bytes), "i"(R) : "memory");
-}
-template <int R>
-TORCH_INLINE void store_tile(void* p, int64_t row_bytes) {
-  asm volatile("tilestored %%tmm%c2, (%0,%1,1)" ::"r"(p), "r"(row_bytes), "i"(R) : "memory");
-}
-template <int R>
-TORCH_INLINE void clear_tile() {
-  asm volatile("tilezero %%tmm%c0" ::"i"(R));
-}
-template <int C, int A, int B>
-TORCH_INLINE void add_tiles() {
-  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" ::"i"(C), "i"(A), "i"(B));
-}
 
 // --- packing ---
 
@@ -134,8 +99,9 @@ void multiply(int64_t steps, const uint16_t* a, const uint16_t* b, float* c, int
     clear_tile<0>(), clear_tile<1>(), clear_tile<2>(), clear_tile<3>();
   }
   for (int64_t s = 0; s < steps; ++s, a += 2 * kTile, b += 2 * kTile) {
-    load_tile<4>(a), load_tile<6>(b), load_tile<7>(b + kTile), load_tile<5>(a + kTile);
-    add_tiles<0, 4, 6>(), add_tiles<1, 4, 7>(), add_tiles<2, 5, 6>(), add_tiles<3, 5, 7>();
+    load_tile<4>(a, 64), load_tile<6>(b, 64), load_tile<7>(b + kTile, 64), load_tile<5>(a + kTile, 64);
+    add_pairs_of_tiles<0, 4, 6>(), add_pairs_of_tiles<1, 4, 7>(), add_pairs_of_tiles<2, 5, 6>(),
+        add_pairs_of_tiles<3, 5, 7>();
   }
   store_tile<0>(c, bytes), store_tile<1>(c + kLines, bytes), store_tile<2>(low, bytes),
       store_tile<3>(low + kLines, bytes);
@@ -170,7 +136,7 @@ void gemm_tiles(const TileProduct& p) {
         });
         const int64_t across = ceil_div(columns, kTaskColumns);
         parallel_run(ceil_div(rows, kTaskRows) * across, [&](int64_t t) {
-          const Tiles tiles;
+          const TileRegisters registers;
           const int64_t i_end = std::min(rows, (t / across + 1) * kTaskRows);
           const int64_t j_end = std::min(columns, (t % across + 1) * kTaskColumns);
           alignas(64) float edge[kStrip * kStrip];

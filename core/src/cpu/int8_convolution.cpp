@@ -86,19 +86,23 @@ void convolve(const Int8Convolution& p, const uint8_t* weight) {
   // Chunks of equal length, and where there are fewer than threads, parts of the weight for each.
   const int64_t near = part_of_second_cache(512 << 10) / (stride * int64_t(sizeof(Row)));
   const int64_t most = std::clamp<int64_t>(near / T::kRows * T::kRows, T::kRows, kRowsAtOnce);
-  const int64_t chunks = (places + most - 1) / most, rows = (places + chunks - 1) / chunks;
+  constexpr int64_t kLines = Held<T>::kLines;
+  const int64_t equal = (places + (places + most - 1) / most - 1) / ((places + most - 1) / most);
+  const int64_t rows = (equal + kLines - 1) / kLines * kLines, chunks = (places + rows - 1) / rows;
   const int64_t work = rows * stride * kColumns * panels.count;
   const int64_t parts = std::clamp<int64_t>(std::min(num_threads() / chunks, work / kPiece), 1, panels.count);
   const int64_t each = (panels.count + parts - 1) / parts;
   parallel_for(chunks * parts, std::max<int64_t>(1, kPiece * parts / work), [&](int64_t a, int64_t b) {
-    std::unique_ptr<uint8_t[]> made(as_it_is ? nullptr : new uint8_t[size_t(rows * stride)]);
+    const Held<T> held;
+    std::unique_ptr<uint8_t[]> made;
     std::unique_ptr<Row[]> wide(sizeof(Row) == 1 ? nullptr : new Row[size_t(rows * stride)]);
     alignas(64) int32_t sums[kRowsAtOnce * kColumns];
     for (int64_t piece = a; piece < b; ++piece) {
       const int64_t first = piece / parts * rows, count = std::min(rows, places - first);
       if (count <= 0) continue;
       const uint8_t* bytes = p.x + first * k;
-      if (!as_it_is) {
+      if (!as_it_is || first * k + room_for<T>(count, k) > places * k) {
+        if (!made) made.reset(new uint8_t[size_t(room_for<T>(rows, stride))]);
         fill_rows(p, first, count, stride, made.get());
         bytes = made.get();
       }
@@ -131,6 +135,7 @@ void int8_convolution(const Int8Convolution& p) {
     weight = made.get();
   }
 #ifdef TORCH_HAS_DOT4
+  if (OnTiles::are_there()) return convolve<OnTiles>(p, weight);
   if (cpu_features().avx512_vnni) return convolve<Dot4<uint8_t>>(p, weight);
 #endif
   if (p.result.flip == 0 && p.zero <= kNarrow && greatest(p.x, s.n * s.in_plane() * s.c) <= kNarrow)

@@ -1,6 +1,6 @@
-// Products of rows of bytes and a weight of int8: vpdpbusd where the processor has it (four products of an unsigned and
-// a signed byte to a lane), else vpmaddubsw and vpmaddwd where no byte is above 128, else vpmaddwd of numbers of 16
-// bits. All are exact, and so equal.
+// Products of rows of bytes and a weight of int8: AMX tiles or vpdpbusd where the processor has them (four products of
+// an unsigned and a signed byte to a lane), else vpmaddubsw and vpmaddwd where no byte is above 128, else vpmaddwd of
+// numbers of 16 bits. All are exact, and so equal.
 //
 // A weight is packed into panels: two registers of its rows stand side by side, the next four bytes of each in a lane,
 // so that a step is two loads in order, and the same four bytes of an input row are given to all lanes. The sums of the
@@ -11,6 +11,7 @@
 #include <cstring>
 #include <memory>
 
+#include "cpu/int8_amx.h"
 #include "cpu/int8_kernels.h"
 #include "cpu/int8_rounding.h"
 #include "cpu/int8_rows.h"
@@ -66,6 +67,26 @@ TORCH_TILE void all_of_four<Dot4<uint8_t>>(const uint8_t* at, __m512i (&each)[4]
 }
 #endif
 
+// What an engine holds while it is at work, how many rows it reads at a time, and bytes beyond the end of the last.
+template <class T>
+struct Held {
+  static constexpr int64_t kLines = 1, kBeyond = 0;
+  Held() {}
+};
+#ifdef TORCH_HAS_DOT4
+template <>
+struct Held<OnTiles> {
+  static constexpr int64_t kLines = OnTiles::kLines, kBeyond = OnTiles::kDeep;
+  TileRegisters registers;
+};
+#endif
+// Bytes of memory for some rows.
+template <class T>
+int64_t room_for(int64_t rows, int64_t pitch) {
+  constexpr int64_t kLines = Held<T>::kLines;
+  return (rows + kLines - 1) / kLines * kLines * pitch + Held<T>::kBeyond;
+}
+
 // A packed weight of n rows: sums of them, then panels.
 struct Panels {
   int64_t count, stride;  // bytes of a row of the input, and of a column
@@ -117,6 +138,12 @@ __attribute__((noinline)) void few_rows(const typename T::Number* q, int64_t str
 template <class T, class Done>
 TORCH_TILE void products(const typename T::Number* q, int64_t rows, int64_t stride, const char* panel, int64_t k,
                          int32_t* sums, Done done) {
+#ifdef TORCH_HAS_DOT4
+  if constexpr (std::is_same_v<T, OnTiles>) {
+    if (rows > 2) return products_on_tiles(q, rows, stride, panel, k, sums, done);
+    return products<Dot4<uint8_t>>(q, rows, stride, panel, k, sums, done);
+  }
+#endif
   if (rows == 1)
     few_rows<T, 1>(q, stride, panel, k / kDepth, sums);
   else if (rows == 2 && T::kLanes == 16)

@@ -54,6 +54,10 @@ def expected(x, w, scale, bias=None, reduce_range=False):
         (8, 17, 130),
         (33, 66, 1000),
         (2, 3, 4097),
+        (16, 32, 64),  # one tile of each operand
+        (17, 40, 192),
+        (97, 70, 1100),
+        (112, 33, 2304),
     ],
 )
 def test_integers_are_multiplied_exactly(m, n, k):
