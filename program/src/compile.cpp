@@ -12,6 +12,34 @@
 
 namespace torch::program {
 
+// Calls that a `with` of a class is made of say which they are: "enter" or "exit".
+bool is_scope(const Node* n, const char* which) {
+  return n->is("prim::CallMethod") && n->has_attribute("scope") && n->s("scope") == which;
+}
+
+bool is_entry(const Node* n) {
+  return n->is("aten::is_grad_enabled") || n->is("prim::autocast_enter") || is_scope(n, "enter");
+}
+
+// The node that entered what this one leaves, or null.
+const Node* entry_of(const Node* n) {
+  if (n->is("aten::set_grad_enabled") || n->is("prim::autocast_leave")) {
+    const Node* entry = n->inputs().back()->node();
+    return is_entry(entry) ? entry : nullptr;
+  }
+  if (!is_scope(n, "exit")) return nullptr;
+  int nested = 0;  // the same object may be entered again within
+  for (const Node* p = n->prev(); p != n->owning_block()->param_node(); p = p->prev()) {
+    if (!is_scope(p, "enter") && !is_scope(p, "exit")) continue;
+    if (p->input(0) != n->input(0)) continue;
+    if (is_scope(p, "exit"))
+      ++nested;
+    else if (nested-- == 0)
+      return p;
+  }
+  return nullptr;
+}
+
 class Compiler {
  public:
   Compiler(Code& code, const Graph& g) : code_(code), sharing_(g) {}
@@ -157,6 +185,8 @@ class Compiler {
   void finish_call(Step s, Node* n) {
     for (Value* v : n->outputs()) s.out.push_back(define(v));
     const int at = push(std::move(s));
+    if (is_entry(n)) entered_[n] = at;
+    if (const Node* entry = entry_of(n)) code_.scopes_.push_back({entered_.at(entry) + 1, at});
     // What nobody uses goes at once.
     for (Value* v : n->outputs())
       if (v->uses().empty() && is_counted(v))
@@ -359,6 +389,7 @@ class Compiler {
   std::unordered_map<const Value*, Shared> shared_;
   int32_t registers_ = 0;
   std::unordered_map<Value*, Place> places_;
+  std::unordered_map<const Node*, int> entered_;  // the steps of entries
   std::vector<Region> regions_;
   std::vector<Cell> held_;
 };

@@ -145,6 +145,7 @@ void fold(Graph& g, Block* b, bool scalars) {
 }
 
 FunctionPtr callee_of(const Node* n) {
+  if (n->has_attribute("scope")) return nullptr;  // what leaves a `with` block is one step, also after an error
   if (n->is("prim::CallMethod")) {
     const TypePtr& t = n->input(0)->type();
     return t->is(TypeKind::Class) ? static_cast<const ClassType&>(*t).find_method(n->s("name")) : nullptr;

@@ -79,6 +79,12 @@ ObjectHeap& object_of(const Step& s, const Cell& c, size_t& slot) {
   return o;
 }
 
+std::vector<Cell> call_method(const Step& s, std::vector<Cell> in, int depth) {
+  FunctionPtr f = in.at(0).to_object().type->find_method(s.name);
+  TORCH_CHECK(f, in[0].to_object().type->str(), " has no method '", s.name, "'");
+  return f->run(std::move(in), depth + 1);
+}
+
 }  // namespace
 
 HostCall set_host_call(HostCall f) noexcept { return host_call.exchange(f); }
@@ -208,13 +214,9 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
         object_of(s, get(s.in[0]), slot).slots[slot] = get(s.in[1]);
         break;
       }
-      case Op::Method: {
-        std::vector<Cell> in = collect(s);
-        FunctionPtr f = in.at(0).to_object().type->find_method(s.name);
-        TORCH_CHECK(f, in[0].to_object().type->str(), " has no method '", s.name, "'");
-        spread(s, f->run(std::move(in), depth + 1));
+      case Op::Method:
+        spread(s, call_method(s, collect(s), depth));
         break;
-      }
       case Op::Call:
         spread(s, s.callee->run(collect(s), depth + 1));
         break;
@@ -287,6 +289,24 @@ void Code::rethrow(const Step& at) const {
   }
 }
 
+// Leave the `with` blocks around a step that has failed. What fails there gives way to the error that is on its way.
+void Code::leave_all(const std::vector<Cell>& registers, const Step* at, int depth) const {
+  const int here = int(at - steps_.data());
+  for (const Scope& scope : scopes_) {
+    if (here < scope.first || here >= scope.last) continue;
+    const Step& s = steps_[size_t(scope.last)];
+    std::vector<Cell> in;
+    for (Operand i : s.in) in.push_back(i >= 0 ? registers[size_t(i)] : constants_[size_t(~i)]);
+    try {
+      if (s.op == Op::Method)
+        call_method(s, std::move(in), depth);
+      else
+        s.primitive(in.data());
+    } catch (const Error&) {
+    }
+  }
+}
+
 std::vector<Cell> Code::run(std::vector<Cell> arguments, int depth) const {
   if (depth > kMaxDepth) throw Raised(ErrorKind::Runtime, "RecursionError", name_ + ": the program calls too deeply");
   TORCH_CHECK_TYPE(arguments.size() == graph_->inputs().size(), name_, "() takes ", graph_->inputs().size(),
@@ -298,7 +318,11 @@ std::vector<Cell> Code::run(std::vector<Cell> arguments, int depth) const {
   try {
     execute(registers, at, depth, results);
   } catch (const Error&) {
+    leave_all(registers, at, depth);
     rethrow(*at);
+  } catch (...) {
+    leave_all(registers, at, depth);
+    throw;
   }
   return results;
 }

@@ -318,3 +318,81 @@ def test_an_object_without_addition_is_not_added_to():
         RuntimeError, match=r"Cannot emit inplace op on .*Plain since it does not define an __iadd__ or"
     ):
         torch.jit.script(added)
+
+
+class Noted:
+    """What writes down, as digits, when it enters (1) and leaves (2)."""
+
+    def __init__(self, digits: torch.Tensor, fails: bool = False):
+        self.digits = digits
+        self.fails = fails
+
+    def __enter__(self) -> int:
+        self.digits.mul_(10).add_(1)
+        return 3
+
+    def __exit__(self, kind: Any, error: Any, trace: Any):
+        self.digits.mul_(10).add_(2)
+        if self.fails:
+            raise ValueError("while leaving")
+
+
+@torch.jit.script
+def noted(digits: torch.Tensor, others: torch.Tensor, x: torch.Tensor, how: str) -> torch.Tensor:
+    outer, inner, y = Noted(digits), Noted(others, how == "worse"), x
+    for i in range(2):
+        with outer as n:
+            x = x * n
+            with inner, outer:
+                if i == 1 and how != "well":
+                    raise IndexError("within")
+                y = x + 1
+        with inner:
+            pass
+    return y
+
+
+class Noting(torch.nn.Module):
+    def forward(self, digits, others, x, how: str):
+        return noted(digits, others, x, how)
+
+
+@pytest.mark.parametrize("form", ["compiled", "loaded", "frozen"])
+def test_a_block_is_left_also_when_its_body_raises(form):
+    run = noted if form == "compiled" else torch.jit.script(Noting().eval())
+    run = saved(run) if form == "loaded" else torch.jit.freeze(run) if form == "frozen" else run
+    seen = {}
+    for how in ("well", "badly"):
+        digits, others = torch.zeros(2, dtype=torch.int64)
+        if how == "well":
+            assert run(digits, others, torch.ones(1), how).item() == 10
+        else:
+            with pytest.raises(Exception, match="within"):
+                run(digits, others, torch.ones(1), how)
+        seen[how] = digits.item(), others.item()
+    assert seen == {"well": (11221122, 12121212), "badly": (11221122, 121212)}
+
+
+def test_an_error_while_leaving_gives_way_to_that_of_the_body():
+    digits, others = torch.zeros(2, dtype=torch.int64)
+    with pytest.raises(Exception, match="while leaving"):
+        noted(digits, others, torch.ones(1), "worse")
+
+
+def test_text_of_a_block_is_a_with():
+    assert "with outer as n:" in noted.code and noted.code.count("with ") == 4 and "pass" in noted.code
+
+
+def test_modes_are_put_back_when_a_body_raises():
+    @torch.jit.script
+    def run(x, kind: str):
+        with torch.no_grad(), torch.autocast("cpu"):
+            if kind != "":
+                raise ValueError(kind)
+            return x * 2
+
+    assert not run(torch.ones(1, requires_grad=True), "").requires_grad
+    for each in (run, saved(run)):
+        with pytest.raises(Exception, match="no"):
+            each(torch.ones(1), "no")
+        assert torch.is_grad_enabled() and not torch.is_autocast_enabled("cpu")

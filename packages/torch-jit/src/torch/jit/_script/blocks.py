@@ -1,4 +1,7 @@
-"""``with``: modes of gradients, ranges of the profiler, and script classes that have ``__enter__`` and ``__exit__``."""
+"""``with``: modes of gradients, ranges of the profiler, and script classes that have ``__enter__`` and ``__exit__``.
+
+What leaves a block runs after an error as well: programs find it by what entered (``Scope`` in program/src/code.h).
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,6 @@ class Blocks:
     def _enter(self, item):
         call = item.context_expr
         known = self.resolve(call.func) if isinstance(call, ast.Call) else None
-        self.compiler.uses_grad_mode = True  # the caller puts the mode back after an error
         grad = {torch.no_grad: False, torch.enable_grad: True, torch.inference_mode: False}
         if known in grad and not call.keywords:
             if known is torch.inference_mode and call.args:
@@ -48,10 +50,10 @@ class Blocks:
             return self._autocast(known, call) if name == "autocast" else lambda: None
         owner = self.visit(call)
         if isinstance(owner, ir.Value) and owner.type().kind() == "ClassType":
-            entered = self.method(owner, "__enter__", [], {})
+            entered = self.call_object(owner, "__enter__", [], {}, "enter")
             if item.optional_vars is not None:
                 self.assign(item.optional_vars, entered)
-            return lambda: self.method(owner, "__exit__", [Static(None)] * 3, {})
+            return lambda: self.call_object(owner, "__exit__", [Static(None)] * 3, {}, "exit")
         raise self.error(
             f"{ast.unparse(call)} is no context of the script language",
             "torch.no_grad() and script classes with __enter__ are",

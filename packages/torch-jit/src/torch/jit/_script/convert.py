@@ -1,8 +1,6 @@
-"""What a call from Python needs beyond the types that C++ converts: instances of script classes, keywords, modes."""
+"""What a call from Python needs beyond the types that C++ converts: instances of script classes, keywords."""
 
 from __future__ import annotations
-
-import torch
 
 from .. import _ir as ir
 from .._errors import raised
@@ -24,7 +22,7 @@ class Converter:
         classes = [i for i, each in enumerate(program.parameters) if _has_class(each.type)]
         keywords = any(each.keyword for each in program.parameters)
         counts = [(i, each.count) for i, each in enumerate(program.parameters) if each.count]
-        return cls(program, classes, counts) if classes or keywords or counts or program.uses_grad_mode else None
+        return cls(program, classes, counts) if classes or keywords or counts else None
 
     def call(self, run, args, kwargs):
         try:
@@ -39,13 +37,7 @@ class Converter:
         for i, count in self.counts:
             if isinstance(values[i], (int, float)):
                 values[i] = [values[i]] * count
-        if not self.program.uses_grad_mode:
-            return run(*values)
-        before = torch.is_grad_enabled()
-        try:
-            return run(*values)
-        finally:
-            torch.set_grad_enabled(before)
+        return run(*values)
 
 
 def _has_class(type):

@@ -91,9 +91,7 @@ class Printer:
         nodes = [node for node in block.nodes() if node.kind() != "prim::Constant"]
         last = block.return_node()
         self._absorb(nodes, last)
-        for node in nodes:
-            if node not in self.inlined:
-                self.statement(node, indent)
+        self.statements(nodes, indent)
         pad = "  " * indent
         values = [self.expression(value) for value in block.outputs()]
         for i, (value, type) in enumerate(zip(block.outputs(), types)):
@@ -106,6 +104,25 @@ class Printer:
             self.lines.append(f"{pad}{', '.join(targets)} = {', '.join(values)}")
         elif len(self.lines) == start:
             self.lines.append(f"{pad}pass")
+
+    def statements(self, nodes, indent):
+        """Nodes as statements; those between the two ends of a ``with`` one step further in."""
+        for before, node in zip([None, *nodes], nodes):
+            scope = _scope(node)
+            if scope == "enter":
+                self.enter(node, indent)
+                indent += 1
+            elif scope == "exit":
+                if before is not None and _scope(before) == "enter":
+                    self.lines.append("  " * indent + "pass")
+                indent -= 1
+            elif node not in self.inlined:
+                self.statement(node, indent)
+
+    def enter(self, node, indent):
+        """The head of a ``with``."""
+        name = f" as {self.name(node.output())}" if node.output().uses() else ""
+        self.lines.append("  " * indent + f"with {self.expression(node.input(0))}{name}:")
 
     def _absorb(self, nodes, last):
         """Decide which nodes are written within the node that uses them: a chain that ends right before it."""
@@ -132,6 +149,8 @@ class Printer:
 
     @staticmethod
     def _fits(node, value):
+        if _scope(node) is not None:
+            return False
         if node.kind() == "prim::TupleConstruct" and any(
             each.user.kind() in ("prim::format_list", "prim::percent_format_list") for each in value.uses()
         ):
@@ -218,9 +237,7 @@ class Printer:
         start = len(self.lines)
         nodes = [node for node in block.nodes() if node.kind() != "prim::Constant"]
         self._absorb(nodes, block.return_node())
-        for node in nodes:
-            if node not in self.inlined:
-                self.statement(node, indent)
+        self.statements(nodes, indent)
         pad = "  " * indent
         pairs = [(name, self.expression(value)) for name, value in zip(targets, values)]
         pairs = [(name, text) for name, text in pairs if name != text]
@@ -378,6 +395,11 @@ class Printer:
                 "mark it @torch.jit.unused, or make it part of the script"
             )
         return f"^{node.s('name') if node.hasAttribute('name') else 'python'}({', '.join(args)})"
+
+
+def _scope(node):
+    """What a call does that a ``with`` is made of: "enter", "exit", or None."""
+    return node.s("scope") if node.kind() == "prim::CallMethod" and node.hasAttribute("scope") else None
 
 
 def code_of(function):

@@ -267,8 +267,8 @@ class Selves:
                     seen.add(id(tensor))
                     yield (f"{path}.{name}" if path else name), self.self_attribute(each, name)
 
-    def call_object(self, value, name, args, kwargs):
-        """Call a method of a value whose type is a class."""
+    def call_object(self, value, name, args, kwargs, scope=None):
+        """Call a method of a value whose type is a class; ``scope`` says that it enters or leaves a ``with`` block."""
         cls = value.type()
         if name == "__call__" and cls.find_method("__call__") is None and cls.find_method("forward") is not None:
             name = "forward"
@@ -287,6 +287,8 @@ class Selves:
         values = program.bind(self, args, kwargs)
         made = self.node("prim::CallMethod", [value, *values], [program.returns])
         made.s_("name", program.function.name)
+        if scope is not None:
+            made.s_("scope", scope)
         return self._unpacked(made.output())
 
     def call_interface(self, value, name, args, kwargs):
