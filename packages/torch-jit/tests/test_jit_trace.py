@@ -139,6 +139,28 @@ def test_changes_in_place_are_kept_and_the_example_stays_as_it_was():
     assert torch.equal(traced(torch.ones(3)), torch.tensor([8.0, 3.0, 3.0]))
 
 
+def test_changes_in_place_become_new_tensors_on_request():
+    def f(x):
+        y = torch.relu(x)
+        y.add_(x).mul_(2)
+        x.add_(1)
+        z = x * 3
+        z[0].sub_(1)  # a view: it is written to
+        return x + y + z
+
+    x = torch.ones(3)
+    traced, written = torch.jit.trace(f, x, _force_outplace=True), torch.ones(3)
+    assert torch.equal(traced(written), f(torch.ones(3))) and torch.equal(written, torch.ones(3))
+    assert [n.kind() for n in traced.graph.nodes() if n.kind().endswith("_")] == ["aten::sub_"]
+
+    class Net(nn.Module):
+        def forward(self, x):
+            return x.relu_() + 1
+
+    net, y = torch.jit.trace(Net(), -x, _force_outplace=True), -x
+    assert torch.equal(net(y), x) and torch.equal(y, -x)
+
+
 def test_one_tensor_given_twice_is_two_inputs():
     x = torch.ones(2)
     traced = quiet(lambda a, b: a * 2 + b, (x, x))

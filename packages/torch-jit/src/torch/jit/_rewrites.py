@@ -234,9 +234,9 @@ def remove_expands(graph: Any) -> None:
             _replace(node, node.input(0))
 
 
-def remove_mutation(graph: Any) -> bool:
-    """A new tensor in place of each change of one that the same block has made, and that nothing else refers to. Whether any
-    was.
+def remove_mutation(graph: Any, inputs: bool = False) -> bool:
+    """A new tensor in place of each change of one that the same block has made, and that nothing else refers to; with ``inputs``
+    also of the inputs of the graph, which its caller then finds as they were. Whether any was.
     """
     changed = False
     for node in _nodes(graph.block()):
@@ -244,7 +244,7 @@ def remove_mutation(graph: Any) -> bool:
         if not (node.kind().endswith("_") and node.kind().startswith("aten::") and ir.signatures(plain)):
             continue
         target = node.input(0)
-        if _is_own(node, target):
+        if _is_own(node, target, inputs):
             made = _without_writing(graph, node, plain)
             if made is None:
                 continue
@@ -272,14 +272,15 @@ def _without_writing(graph, node, plain):
     return made
 
 
-def _is_own(node, target):
+def _is_own(node, target, inputs=False):
     """Whether a value is a new tensor of the node's block that only operators read, none of which gives a view of it."""
     made = target.node()
     if made.kind() == "aten::to" and len(made.input(0).uses()) == 1:
         made = made.input(0).node()
-    if made.owningBlock() != node.owningBlock() or not made.kind().startswith("aten::") or made.kind().endswith("_"):
+    if made.owningBlock() != node.owningBlock():
         return False
-    if _gives_alias(made):
+    given = inputs and made.kind() == "prim::Param"
+    if not given and (not made.kind().startswith("aten::") or made.kind().endswith("_") or _gives_alias(made)):
         return False
     return all(use.user == node or _only_reads(use, node.owningBlock()) for use in target.uses())
 

@@ -19,6 +19,7 @@ from . import _state
 from ._forms import in_pytorchs_form
 from ._nodes import name_sums
 from ._reads import TracerWarning, Watching, current, read_by_operators, warn
+from ._rewrites import remove_mutation
 from ._structure import add_input, copied, output_value
 
 __all__ = ["TracerWarning", "TracingCheckError", "is_tracing", "trace", "trace_module"]
@@ -256,8 +257,11 @@ class _Scopes:
         self.graph.setScope("")
 
 
-def record(call, inputs, tree=None, strict=True, names=None, follow=True):
-    """The graph of one call of a function with these arguments; its calls are of modules' scopes where those are followed."""
+def record(call, inputs, tree=None, strict=True, names=None, follow=True, outplace=False):
+    """The graph of one call of a function with these arguments; its calls are of modules' scopes where those are followed.
+
+    With ``outplace`` tensors that nothing else refers to, also inputs, are not changed: what writes to them makes new ones.
+    """
     graph = ir.Graph()
     tracer = Tracer(graph)
     if tree is not None:
@@ -287,6 +291,8 @@ def record(call, inputs, tree=None, strict=True, names=None, follow=True):
     if tracer.forget_ints():
         warn("Converting a tensor to a Python index", _caller())
     graph.registerOutput(output_value(tracer, out, strict))
+    if outplace:
+        remove_mutation(graph, inputs=True)
     name_sums(graph)
     ir._native.eliminate_dead_code(graph)
     graph.lint()
@@ -417,7 +423,15 @@ def trace(
             inputs = {"forward": example_kwarg_inputs}
             more = [{"forward": each} for each in check_inputs] if check_inputs else None
             return trace_module(
-                func, inputs, None, check_trace, more, check_tolerance, strict, example_inputs_is_kwarg=True
+                func,
+                inputs,
+                None,
+                check_trace,
+                more,
+                check_tolerance,
+                strict,
+                _force_outplace,
+                example_inputs_is_kwarg=True,
             )
         func, example_inputs = _bound(func, func, example_kwarg_inputs)
         check_inputs = [func.by_place(each) for each in check_inputs or ()]
@@ -426,21 +440,26 @@ def trace(
     if isinstance(func, nn.Module):
         inputs = {"forward": example_inputs}
         more = [{"forward": each} for each in check_inputs] if check_inputs else None
-        return trace_module(func, inputs, None, check_trace, more, check_tolerance, strict)
+        return trace_module(func, inputs, None, check_trace, more, check_tolerance, strict, _force_outplace)
     owner = getattr(func, "__self__", None)
     if isinstance(owner, nn.Module):
         if func.__name__ == "forward":
-            return trace(owner, example_inputs, None, check_trace, check_inputs, check_tolerance, strict)
+            return trace(
+                owner, example_inputs, None, check_trace, check_inputs, check_tolerance, strict, _force_outplace
+            )
         raise AttributeError(
             f"torch.jit.trace doesn't support compiling individual module's functions, as {func.__name__}: a method of a module "
             "is traced by torch.jit.trace_module(module, {name: inputs})"
         )
     inputs = _as_tuple(example_inputs, "trace")
-    graph, _ = record(func, inputs, None, strict, _argument_names(func, len(inputs)))
+    recorded = lambda each: record(
+        func, each, None, strict, _argument_names(func, len(each)), outplace=_force_outplace
+    )[0]
+    graph = recorded(inputs)
     made = _function(ir.Function(unique_name(_qualified(func)), graph), func)
     if check_trace:
         _warn_of_chance(graph)
-        again = graph, lambda each: record(func, each, None, strict, _argument_names(func, len(each)))[0]
+        again = graph, recorded
         for each in [inputs, *(_as_tuple(i, "trace") for i in check_inputs or ())]:
             _check(func, made, each, check_tolerance, again)
     return made
@@ -499,7 +518,7 @@ def trace_module(
             target = method
         else:
             args = _as_tuple(values, "trace_module")
-        graph, _ = record(method, args, tree, strict, _argument_names(target, len(args)))
+        graph, _ = record(method, args, tree, strict, _argument_names(target, len(args)), outplace=_force_outplace)
         of = tree.object._type()
         of.add_method(ir.Function(f"{of.qualified_name()}.{name}", graph))
         methods[name] = method, args
@@ -509,13 +528,17 @@ def trace_module(
             traced = made if name == "forward" else getattr(made, name)
             graph = tree.object._type().find_method(name).graph
             _warn_of_chance(graph)
-            again = graph, lambda each, method=method: record(method, each, Tree(mod), strict)[0]
+            again = graph, functools.partial(_recorded_again, mod, method, strict, _force_outplace)
             by_name = isinstance(method, _ByName)
             others = [more[name] for more in check_inputs or () if name in more]
             others = [method.by_place(i) if by_name else _as_tuple(i, "trace_module") for i in others]
             for each in [args, *others]:
                 _check(method, traced, each, check_tolerance, again)
     return made
+
+
+def _recorded_again(mod, method, strict, outplace, args):
+    return record(method, args, Tree(mod), strict, outplace=outplace)[0]
 
 
 def _flat(value):
@@ -675,7 +698,7 @@ def _get_trace_graph(
     tree = Tree(f) if isinstance(f, nn.Module) else None
     call = f if not kwargs else lambda *values: f(*values, **kwargs)
     # A graph to look at may have any output, and its scopes are those that the caller's hooks push.
-    graph, out = record(call, args, tree, strict=False, follow=False)
+    graph, out = record(call, args, tree, strict=False, follow=False, outplace=_force_outplace)
     if tree is not None:
         from ._passes import lower_graph
 
