@@ -1,5 +1,7 @@
 """Passes over graphs, and torch.jit.freeze."""
 
+import copy
+
 import pytest
 import torch
 from torch import nn
@@ -188,3 +190,32 @@ def test_a_module_that_gives_itself_away_cannot_be_frozen():
 
     with pytest.raises(RuntimeError, match="module that return itself"):
         torch.jit.freeze(torch.jit.script(Same().eval()))
+
+
+class Forking(nn.Module):
+    """Forks methods of its own and of a child, one of which writes to a buffer."""
+
+    def __init__(self, writes=False):
+        super().__init__()
+        self.w, self.layer, self.writes = nn.Parameter(torch.randn(3)), nn.Linear(3, 3), writes
+        self.register_buffer("seen", torch.zeros(()))
+
+    def slow(self, x):
+        if self.writes:
+            self.seen.add_(1)
+        other = torch.jit.fork(self.layer, x)
+        return torch.jit.wait(other) * self.w
+
+    def forward(self, x):
+        a, b = torch.jit.fork(self.slow, x), torch.jit.fork(self.layer, x)
+        return torch.jit.wait(a) + torch.jit.wait(b) + self.seen
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_a_module_that_forks_its_own_methods_is_frozen(writes):
+    net, x = Forking(writes).eval(), torch.randn(2, 3)
+    frozen = torch.jit.freeze(torch.jit.script(copy.deepcopy(net)))
+    assert torch.equal(frozen(x), net(x)) and list(frozen.parameters()) == []
+    assert frozen._c.hasattr("seen") is writes
+    if writes:
+        assert torch.equal(frozen(x), net(x)) and frozen.seen.item() == 2

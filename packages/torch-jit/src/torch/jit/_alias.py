@@ -91,6 +91,11 @@ class AliasDb:
                     self._put(result, self._places(given))
             elif node.kind() == "prim::Loop":
                 self._go_round(inputs[2:], outputs, blocks[0])
+            elif node.kind() == "prim::fork":
+                within = AliasDb(node.g("Subgraph"))
+                given = zip(inputs, node.g("Subgraph").inputs(), strict=True)
+                self._written |= self._places([value for value, inner in given if within.has_writers(inner)])
+                self._call("", inputs, outputs)
             elif node.kind() == "prim::GetAttr":
                 for owner in self._places(inputs):
                     place = f"{owner}.{node.s('name')}"

@@ -57,6 +57,7 @@ class _Method:
 
     def __init__(self, owner, function):
         self.owner, self.function, self.graph = owner, function, function.inlined_graph
+        _open_forks(self.graph)
 
     def objects(self):
         """The modules of the graph, by the names of the values that they are."""
@@ -159,6 +160,7 @@ class _Freezing:
             with method.graph.insert_point_guard(node):
                 constant = _constant(method.graph, value, node.output().type(), copies)
             node.output().replaceAllUsesWith(constant)
+        _bring_constants(method.graph)
 
     def made(self, original_name):
         """The module of the methods that stay, with the attributes that they still read."""
@@ -242,6 +244,62 @@ def _modules(owner):
         child = _child(owner, name)
         if child is not None:
             yield from _modules(child)
+
+
+def _open_forks(graph):
+    """Have the forks of a graph take attributes of modules from outside, instead of the modules."""
+    for node in graph.findAllNodes("prim::fork"):
+        within = node.g("Subgraph").copy()
+        ir._native.inline_calls(within)
+        _open_forks(within)
+        while (read := _read_of_module(within)) is not None:
+            place = [value.debugName() for value in within.inputs()].index(read.input().debugName())
+            outside = graph.create("prim::GetAttr", [node.input(place)], 1)
+            outside.s_("name", read.s("name"))
+            outside.output().setType(read.output().type())
+            outside.insertBefore(node)
+            node.addInput(outside.output())
+            inner = within.addInput()
+            inner.setType(read.output().type())
+            read.output().replaceAllUsesWith(inner)
+            read.destroy()
+        for place in reversed(range(len(list(within.inputs())))):
+            value = list(within.inputs())[place]
+            if _is_module(value) and not value.uses():
+                within.eraseInput(place)
+                node.removeInput(place)
+        node.g_("Subgraph", within)
+
+
+def _bring_constants(graph):
+    """Have the forks of a graph hold the constants that they take."""
+    for node in graph.findAllNodes("prim::fork"):
+        within = node.g("Subgraph")
+        for place in reversed(range(node.inputsSize())):
+            value, inner = node.input(place), list(within.inputs())[place]
+            if not value.isConstant():
+                continue
+            within.setInsertPoint(within.param_node().next())
+            held = value.toIValue()
+            plain = value.type().kind() == "TensorType"
+            inner.replaceAllUsesWith(
+                within.insertConstant(held) if plain else within.insertConstant(held, value.type())
+            )
+            within.eraseInput(place)
+            node.removeInput(place)
+        within.setInsertPoint(within.block())
+        _bring_constants(within)
+        ir._native.fold_constants(within)
+
+
+def _read_of_module(graph):
+    """The first read of an attribute of a module that is an input of the graph."""
+    given = {value.debugName() for value in graph.inputs() if _is_module(value)}
+    return next((node for node in graph.findAllNodes("prim::GetAttr") if node.input().debugName() in given), None)
+
+
+def _is_module(value):
+    return value.type().kind() == "ClassType" and value.type().is_module()
 
 
 def _all_nodes(block):
