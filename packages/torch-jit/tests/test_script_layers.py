@@ -158,3 +158,62 @@ def test_sequences_are_padded_and_packed_by_lists_in_scripts():
 def too_short(x: torch.Tensor, n: torch.Tensor) -> torch.Tensor:
     packed = nn.utils.rnn.pack_padded_sequence(x, n)
     return nn.utils.rnn.pad_packed_sequence(packed, total_length=1)[0]
+
+
+def text_of(fn):
+    """A function of torch compiled by itself, written and read again."""
+    file = io.BytesIO()
+    torch.jit.save(torch.jit.script(fn), file)
+    return torch.jit.load(io.BytesIO(file.getvalue()))
+
+
+X, Y = torch.linspace(-2, 2, 12).reshape(3, 4), torch.linspace(0.1, 0.9, 12).reshape(3, 4)
+OF_TORCH = {
+    "mse_loss": [(X, Y), (X, Y, None, None, "sum")], "l1_loss": [(X, Y), (X, Y, None, None, "none", Y)],
+    "smooth_l1_loss": [(X, Y, None, None, "mean", 0.5), (X, Y, None, None, "sum")],
+    "hinge_embedding_loss": [(X, Y.round() * 2 - 1), (X, Y.round() * 2 - 1, 0.5, False, None)],
+    "triplet_margin_loss": [(X, Y, X + 1), (X, Y, X + 1, 0.5, 2.0, 1e-6, True, None, None, "none")],
+    "pad": [(X, [1, 2]), (X, [1, 1], "reflect"), (X, [1, 1], "constant", 2.0)],
+    "softmax": [(X, 1), (X, 0, 3, torch.float64)], "instance_norm": [(X[None],), (X[None], None, None, Y[0, :3], Y[1, :3])],
+    "lp_pool1d": [(X.abs(), 2.0, [2]), (X.abs(), 1.0, [2], [1])], "adaptive_avg_pool2d": [(X[None], [2, 2]), (X[None], [1, 3])],
+    "dropout2d": [(X[None], 0.5, False), (X[None], 1.0)], "alpha_dropout": [(X, 0.5), (X, 1.0, True)], "rms_norm": [(X, [4])],
+    "threshold": [(X, 0.1, 20.0)], "layer_norm": [(X, [4], Y[0]), (X, [3, 4])], "group_norm": [(X[None].expand(2, 3, 4), 3)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_TORCH)
+def test_functions_of_torch_are_compiled_by_themselves(name):
+    fn = getattr(nn.functional, name)
+    loaded = text_of(fn)
+    for args in OF_TORCH[name]:
+        torch.manual_seed(0)
+        want = fn(*args)
+        torch.manual_seed(0)
+        assert torch.allclose(torch.jit.script(fn)(*args), want)
+        torch.manual_seed(0)
+        assert torch.allclose(loaded(*args), want)
+
+
+def test_one_number_stands_for_several_of_a_function_compiled_by_itself():
+    assert torch.jit.script(nn.functional.adaptive_avg_pool2d)(X[None], 2).shape == (1, 2, 2)
+    assert torch.equal(torch.jit.script(nn.functional.lp_pool2d)(X[None], 1, 2), nn.functional.lp_pool2d(X[None], 1, 2))
+
+
+def test_a_text_that_only_the_run_tells_chooses_among_what_a_function_takes():
+    @torch.jit.script
+    def loss(x, y, how: str):
+        return nn.functional.soft_margin_loss(x, y, reduction=how)
+
+    for how in ("none", "mean", "sum"):
+        assert torch.allclose(loss(X, Y, how), nn.functional.soft_margin_loss(X, Y, reduction=how))
+    assert not loss.graph.findAllNodes("prim::PythonOp")
+    with pytest.raises(Exception, match="reduction may not be other"):
+        loss(X, Y, "other")
+
+
+def test_the_inlined_graph_of_a_slice_of_a_list_is_shown():
+    @torch.jit.script
+    def shape(x):
+        return x.shape[1:]
+
+    assert "aten::slice" in str(shape.inlined_graph) and shape(X) == [4]

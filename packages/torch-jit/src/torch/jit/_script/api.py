@@ -56,7 +56,7 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
         return obj
     if inspect.isclass(obj) or inspect.isfunction(obj):
         with seen_from(sys._getframe(_frames_up + 1)):
-            return _class(obj) if inspect.isclass(obj) else script_function(unwrapped(obj))
+            return _class(obj) if inspect.isclass(obj) else script_function(unwrapped(obj), obj)
     if inspect.ismethod(obj):
         raise TypeError(
             f"torch.jit.script: {obj.__qualname__} is a method; give its module, with the method marked @export"

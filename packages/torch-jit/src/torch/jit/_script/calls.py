@@ -177,25 +177,26 @@ class Calls:
         return self.call_function(self.compiler.function_for(fn, self, args, kwargs), args, kwargs)
 
     def of_library(self, fn, args, kwargs):
-        """A function of torch, compiled into this place; where that cannot be done, it is called in Python."""
+        """A function of torch, compiled into this place, if need be by cases; where that cannot be done, called in Python."""
         above = self.function
-        if above.library and above.above is not None:
+        if self.in_cases or (above.library and above.above is not None):
             return self.inline(fn, args, kwargs)
-        since, frame = self.last(), self.frame
-        try:
-            return self.inline(fn, args, kwargs)
-        except (ScriptError, RecursionError) as error:
-            self.frame = frame
-            self.discard(since)
-            spaces = (torch, torch.nn.functional, torch.nn.init, torch.sparse, torch.linalg, torch.special)
-            found = (getattr(space, fn.__name__, None) for space in spaces)
-            public = next((f for f in found if f is not None and library.unwrapped(f) is fn), None)
-            if public is None:
-                raise
+        since, frame, first = self.last(), self.frame, None
+        for way in (self.inline, self.by_cases, self._by_public_name):
             try:
-                return self.call_out(public, args, kwargs)
-            except ScriptError:
-                raise error from None
+                return way(fn, args, kwargs)
+            except (ScriptError, RecursionError) as error:
+                self.frame, first = frame, first or error
+                self.discard(since)
+        raise first
+
+    def _by_public_name(self, fn, args, kwargs):
+        spaces = (torch, torch.nn.functional, torch.nn.init, torch.sparse, torch.linalg, torch.special)
+        found = (getattr(space, fn.__name__, None) for space in spaces)
+        public = next((f for f in found if f is not None and library.unwrapped(f) is fn), None)
+        if public is None:
+            raise self.error(f"{fn.__name__} has no public name")
+        return self.call_out(public, args, kwargs)
 
     def _unused(self, fn):
         self.node(

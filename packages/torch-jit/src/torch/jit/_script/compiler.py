@@ -13,6 +13,7 @@ from .attributes import Attributes
 from .blocks import Blocks
 from .build import Builder
 from .calls import Calls
+from .choices import Choices
 from .clean import clean
 from .comprehensions import Comprehensions
 from .conditions import Conditions
@@ -28,6 +29,7 @@ from .source import source_of
 from .statements import Statements
 from .subscripts import Subscripts
 from .values import Self, Static
+from .whole import as_users, calling
 
 __all__ = ["Compiler", "Emitter", "Program", "compiler"]
 
@@ -43,6 +45,7 @@ class Emitter(
     Selves,
     Attributes,
     Calls,
+    Choices,
     Blocks,
     Builder,
 ):
@@ -52,6 +55,7 @@ class Emitter(
         super().__init__(graph)
         self.compiler = compiler
         self.function, self.frame = None, Frame()
+        self.in_cases = False  # of the arguments of a function of torch (choices.py)
 
     def where(self, node):
         if self.function is None or not hasattr(node, "lineno"):
@@ -78,7 +82,6 @@ class Program:
         self.name, self.function, self.parameters = name, function, parameters
         self.returns = returns and returns.unshaped()
         self.signature = signature
-        self.uses_grad_mode = False
 
     def bind(self, emitter, args, kwargs):
         """Values for all parameters, from the items of a call."""
@@ -107,7 +110,6 @@ class Compiler:
         self.concretes = {}  # qualified name of a class -> the description of its modules
         self.interfaces = {}  # qualified name of an interface -> its methods by name, declared
         self.names, self.mangled = set(), 0
-        self.uses_grad_mode = False
 
     source_of = staticmethod(source_of)
     notes_of = staticmethod(lambda fn, compiled=True: notes_of(fn, compiled))
@@ -157,6 +159,17 @@ class Compiler:
                 "annotate its result: def f(...) -> Tensor",
             )  # fmt: skip
         return found
+
+    def function_of_library(self, fn, public):
+        """The program of a function of torch, for arguments of the types that it declares."""
+        source, signature = calling(public, fn), inspect.signature(fn)
+        parameters = self.parameters(fn, source_of(fn), signature)
+        for each in parameters:
+            each.type, each.count = as_users(each.type, fn.__name__)
+            if each.count and isinstance(each.default, (int, float)):
+                each.default = [each.default] * each.count
+        name = self.unique(types.qualified(fn))
+        return self.compile(source, signature, parameters, None, name, (self.programs, (fn, None)))
 
     # -- methods ------------------------------------------------------------------------------------------------------
 
@@ -334,11 +347,8 @@ class Compiler:
                 value = graph.addInput(each.name, each.type)
                 items[each.name] = Static(None) if types.is_none(each.type) else value
                 emitter.inferred |= {value} if each.inferred else set()
-            before, self.uses_grad_mode = self.uses_grad_mode, False
             inner = Function(source, library, returns, items.get("self"), cls)
             result = emitter.run_function(inner, items)
-            program.uses_grad_mode = self.uses_grad_mode
-            self.uses_grad_mode = self.uses_grad_mode or before
             value = emitter.value(result, returns)
             graph.registerOutput(value)
             program.returns = value.type() if returns is None else returns

@@ -12,6 +12,7 @@ from .. import _native
 from .._forms import in_pytorchs_form
 from .compiler import compiler
 from .convert import Converter
+from .library import is_library
 
 __all__ = ["ScriptFunction", "script_function"]
 
@@ -115,11 +116,12 @@ class ScriptFunction(_native.Callable):
 _functions = {}
 
 
-def script_function(fn):
-    """Compile a Python function."""
+def script_function(fn, public):
+    """Compile a Python function; ``public`` is the function with its decorators."""
     found = _functions.get(fn)
     if found is None:
-        found = _functions[fn] = ScriptFunction(compiler.function_for(fn), fn)
+        program = compiler.function_of_library(fn, public) if is_library(fn) else compiler.function_for(fn)
+        found = _functions[fn] = ScriptFunction(program, fn)
     return found
 
 

@@ -40,9 +40,8 @@ def _channel_noise(op, input, p, training, inplace, fill):
     if input.dim() < 2:
         raise RuntimeError(f"{op}: input must have at least 2 dims (N, C, ...), got shape {tuple(input.shape)}")
     shape = (*input.shape[:2], *[1] * (input.dim() - 2))
-    noise = torch.zeros if p == 1 else torch.empty  # nothing is drawn where all is dropped
-    keep = noise(shape, dtype=input.dtype, device=input.device)
-    output = fill(keep if p == 1 else keep.bernoulli_(1 - p))
+    keep = torch.zeros(shape, dtype=input.dtype, device=input.device)
+    output = fill(keep if p == 1 else keep.bernoulli_(1 - p))  # nothing is drawn where all is dropped
     return input.copy_(output) if inplace else output
 
 
@@ -103,7 +102,8 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     _check("alpha_dropout", p)
     if not training or p == 0 or input.numel() == 0:
         return input
-    output = _alpha_mix(input, None if p == 1 else torch.empty_like(input).bernoulli_(1 - p), p)
+    keep = torch.empty_like(input)
+    output = _alpha_mix(input, keep if p == 1 else keep.bernoulli_(1 - p), p)
     return input.copy_(output) if inplace else output
 
 
