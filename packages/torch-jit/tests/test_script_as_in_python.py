@@ -196,6 +196,17 @@ def test_objects_are_compared_with_is():
     )
 
 
+def test_an_optional_value_is_compared_with_is_on_either_side():
+    @torch.jit.script
+    def same(x: torch.Tensor, y: torch.Tensor | None, m: int | None, n: int):
+        return x is y, y is x, x is not y, y is not x, m is n, n is m
+
+    x = torch.ones(1)
+    assert same(x, x, 2, 2) == (True, True, False, False, True, True)
+    assert same(x, None, None, 2) == (False, False, True, True, False, False)
+    assert same(x, x.clone(), 3, 2) == (False, False, True, True, False, False)
+
+
 def test_a_module_says_what_is_compiled_in_its_place():
     class Prepared(nn.Module):
         def __prepare_scriptable__(self):

@@ -493,3 +493,59 @@ def test_two_modules_of_2018_have_the_methods_of_the_text_in_their_class():
             self.define("def forward(self, x): return self.k * x")
 
     assert [Net(k)(torch.ones(1)).item() for k in (2, 3)] == [2, 3]
+
+
+class Sized(nn.Module):
+    def __len__(self):
+        return 7
+
+    def __contains__(self, name):
+        return name == "seven"
+
+    def forward(self, x):
+        return x
+
+
+def test_special_methods_of_a_class_are_those_of_its_compiled_modules():
+    net = torch.jit.script(Sized())
+    assert len(net) == 7 and "seven" in net and "eight" not in net
+    with pytest.raises(NotImplementedError, match="Sized.*has no __iter__"):
+        iter(net)
+    layers = torch.jit.script(nn.Sequential(nn.ReLU(), nn.Tanh()))
+    assert len(layers) == 2 and [type(each) for each in layers[1:]] == [nn.Tanh] and len(list(layers)) == 2
+
+
+class Refused(nn.Module):
+    @torch.jit.export
+    def odd(self, x):
+        return [y for y in x for x in y]
+
+    def forward(self, x):
+        return x
+
+
+def test_an_exported_method_of_a_child_that_cannot_be_compiled_is_refused():
+    with pytest.raises(torch.jit.frontend.NotSupportedError, match="odd"):
+        torch.jit.script(nn.Sequential(Refused()))
+
+
+def test_the_lite_interpreter_runs_archives():
+    class Net(nn.Module):
+        def forward(self, x, y):
+            return x + y
+
+        @torch.jit.export
+        def twice(self, x):
+            return x + x
+
+    from torch.jit.mobile import _load_for_lite_interpreter
+
+    net, x = torch.jit.script(Net()), torch.ones(2)
+    lite = _load_for_lite_interpreter(io.BytesIO(net._save_to_buffer_for_lite_interpreter()))
+    assert torch.equal(lite(x, x), x + x) and torch.equal(lite.run_method("twice", x), x + x)
+    assert lite.find_method("twice") and not lite.find_method("thrice")
+    file = io.BytesIO()
+    net._save_for_lite_interpreter(file)
+    assert torch.equal(torch.jit.load(io.BytesIO(file.getvalue()))(x, x), x + x)
+    with pytest.raises(NotImplementedError, match="bytecode"):
+        torch.jit.mobile._get_model_bytecode_version(file)

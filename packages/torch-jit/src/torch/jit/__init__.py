@@ -38,7 +38,7 @@ def __getattr__(name):
 
         value = globals()[name] = getattr(api, name)
         return value
-    if name in ("frontend", "annotations", "_recursive", "_state", "_logging", "_serialization", "_builtins"):
+    if name in ("frontend", "annotations", "mobile", "_recursive", "_state", "_logging", "_serialization", "_builtins"):
         from importlib import import_module
 
         return import_module(f"torch.jit.{name}")

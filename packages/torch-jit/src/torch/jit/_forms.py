@@ -39,7 +39,11 @@ def in_pytorchs_form(graph: Any) -> Any:
             continue
         name = kind[6:]
         rule = _made if name in _MAKERS else _RULES.get(name)
-        if rule is not None and (parameters := _parameters(node)) is not None:
+        if (
+            rule is not None
+            and (name in _MAKERS or _is_of_tensors(node))
+            and (parameters := _parameters(node)) is not None
+        ):
             with graph.insert_point_guard(node):
                 rule(_Call(graph, node, name, dict(zip(parameters, node.inputs()))))
     return graph
@@ -50,6 +54,11 @@ def _nodes(block):
         for inner in node.blocks():
             yield from _nodes(inner)
         yield node
+
+
+def _is_of_tensors(node):
+    """Whether an operator is that of tensors, and not one of its name for lists, texts and numbers."""
+    return any(value.type().kind() == "TensorType" for value in (*node.inputs(), *node.outputs()))
 
 
 def _parameters(node):

@@ -160,7 +160,7 @@ class Conditions:
         one, two = (self.type_of(each) if self.is_value(each) else None for each in (item, other))
         if one is not None and two is not None and one != two and types.unify(one, two) is None:
             return Static(False)
-        if one is not None and one.kind() in ("ListType", "DictType", "TensorType", "ClassType"):
+        if any(each is not None and each.kind() in ("OptionalType", *_OBJECTS) for each in (one, two)):
             return self.op("__is__", self.value(item), self.value(other))
         raise self.error("`is` compares with None and with what is known while compiling", "use ==")
 

@@ -16,6 +16,7 @@ from .concrete import Concrete, describe
 from .convert import Converter, as_interface, to_object
 from .errors import ScriptError
 from .hooks import Attached, of_type, programs
+from .library import is_library
 
 __all__ = ["RecursiveScriptModule", "ScriptModule", "compile_module", "wrap"]
 
@@ -320,6 +321,13 @@ class RecursiveScriptModule(ScriptModule):
         torch.jit.save(self, buffer, _extra_files)
         return buffer.getvalue()
 
+    def _save_for_lite_interpreter(self, f, _extra_files=None, **settings):
+        """Write an archive that :mod:`torch.jit.mobile` reads: that of :meth:`save`."""
+        self.save(f, _extra_files)
+
+    def _save_to_buffer_for_lite_interpreter(self, _extra_files=None, **settings):
+        return self.save_to_buffer(_extra_files)
+
     def define(self, src):
         """Compile methods from a text and add them."""
         from .unit import define_methods
@@ -332,23 +340,41 @@ class RecursiveScriptModule(ScriptModule):
     def _get_name(self):
         return "RecursiveScriptModule"
 
+    def _own(self, name):
+        """A special method, compiled or as its class has it in Python; None where it is that of a container."""
+        if self._c._type().find_method(name) is not None:
+            return self._method_named(name)
+        if self._python is None:
+            return None
+        found = getattr(type(self._python), name, None)
+        if found is None:
+            raise NotImplementedError(f"{self.original_name} (compiled) has no {name}: its class defines none")
+        return None if is_library(found) else found.__get__(self)
+
     def __len__(self):
-        own = self._c._type().find_method("__len__")
-        return len(self._modules) if own is None else self._method_named("__len__")()
+        own = self._own("__len__")
+        return len(self._modules) if own is None else own()
 
     def __iter__(self):
-        return iter(self._python) if self._python is None else iter(self._of_container())
+        own = self._own("__iter__")
+        return iter(self._of_container() if own is None else own())
 
     def _of_container(self):
         return list(self._modules) if isinstance(self._python, nn.ModuleDict) else list(self._modules.values())
 
     def __getitem__(self, index):
+        own = self._own("__getitem__")
+        if own is not None:
+            return own(index)
         if isinstance(index, str):
             return self._modules[index]
+        if isinstance(index, slice) and self._python is not None:
+            return self._python[index]
         return list(self._modules.values())[index]
 
     def __contains__(self, name):
-        return name in self._modules
+        own = self._own("__contains__")
+        return name in self._modules if own is None else own(name)
 
     def __bool__(self):
         return True
@@ -497,12 +523,11 @@ def wrap(module, memo):
 
 
 def _compile_rest(concrete):
-    """forward and exported methods of a child that nothing has called so far; where one cannot be compiled, whoever calls it will read why."""
+    """Exported methods and forward of a child that nothing has called so far; where forward cannot be compiled, whoever calls
+    it will read why.
+    """
     for name in _exported(concrete.python):
-        try:
-            compiler.method_for(concrete, name)
-        except (ScriptError, NotImplementedError):
-            continue
+        compiler.method_for(concrete, name)
     if "forward" in {name for name, _ in concrete.programs} or isinstance(
         concrete.python, (nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
     ):
