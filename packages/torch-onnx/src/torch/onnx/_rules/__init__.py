@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .._writer import Writer
 
 FILES = (
-    "activation", "complexes", "convolution", "counting", "creation", "fourier", "indexing", "linear", "matrices", "normalization", "numbers", "places",
+    "activation", "complexes", "convolution", "counting", "creation", "factors", "fourier", "gamma", "indexing", "linear", "matrices", "normalization", "numbers", "places",
     "pointwise", "pooling", "recurrent", "reduction", "resizing", "running", "shapes", "sorting", "special",
 )  # fmt: skip
 

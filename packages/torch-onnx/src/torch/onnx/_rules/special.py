@@ -136,9 +136,7 @@ def _raised(x):
     return mirrored, y.where(small, y + 8), steps, small
 
 
-@rule("lgamma")
-@_special
-def lgamma(x):
+def _log_gamma(x):
     mirrored, y, steps, _ = _raised(x)
     product = steps[0]
     for step in steps[1:]:
@@ -149,9 +147,10 @@ def lgamma(x):
     return found.where(mirrored, reflected).where(x.w.is_inf(x.name, x.dtype), math.inf)
 
 
-@rule("digamma")
-@_special
-def digamma(x):
+rule("lgamma")(_special(_log_gamma))
+
+
+def _digamma(x):
     mirrored, y, steps, small = _raised(x)
     bernoulli = [Fraction(1, 6), Fraction(-1, 30), Fraction(1, 42), Fraction(-1, 30), Fraction(5, 66)]
     square = 1 / (y * y)
@@ -161,10 +160,14 @@ def digamma(x):
         lost = lost + 1 / step
     found = found - (lost * 0).where(small, lost)
     fraction = x - x.f("Floor")
-    reflected = found - math.pi / (fraction * math.pi).f("Tan")
+    angle = fraction * math.pi
+    reflected = found - math.pi * angle.f("Cos") / angle.f("Sin")
     found = found.where(mirrored, reflected)
     pole = x.w.op("And", fraction.equals(0), x.less(0))
     return found.where(pole, math.nan).where(x.equals(0), -math.inf)
+
+
+rule("digamma")(_special(_digamma))
 
 
 def _bessel(x, order, scaled):
