@@ -1,5 +1,6 @@
 """Operators by their rules: onnxruntime gives what torch gives, in an old opset and a new one, and at other sizes."""
 
+import onnx
 import pytest
 import torch
 from agreement import agree
@@ -125,6 +126,13 @@ MATRICES = {
     "matrix_power, negative": (lambda x: linalg.matrix_power(x, -2), regular(2, 3, 3)),
     "matrix_power of 0": (lambda x: linalg.matrix_power(x, 0), regular(2, 3, 3)),
     "multi_dot": (lambda x: linalg.multi_dot([x, x.T, x]), rows(3, 4)),
+    "qr": (lambda x: tuple(linalg.qr(x)), rows(3, 5, 4)), "qr of a wide matrix": (lambda x: tuple(linalg.qr(x)), rows(2, 4)),
+    "qr, complete": (lambda x: tuple(linalg.qr(x, mode="complete")), rows(5, 3)), "qr, r": (lambda x: linalg.qr(x, mode="r")[1], rows(4, 4)),
+    "qr of less rank": (lambda x: tuple(linalg.qr(x)), torch.tensor([[0.0, 2.0], [0.0, 1.0], [0.0, -3.0]])),
+    "lu": (lambda x: tuple(linalg.lu(x)), rows(3, 4, 4)), "lu of a high matrix": (lambda x: tuple(linalg.lu(x)), rows(5, 3)),
+    "lu of a wide matrix": (lambda x: tuple(linalg.lu(x)), rows(2, 3, 5)), "lu without a pivot": (lambda x: tuple(linalg.lu(x)), torch.zeros(3, 3)),
+    "matrix_exp": (linalg.matrix_exp, rows(3, 4, 4)), "matrix_exp of much and little": (torch.matrix_exp, torch.stack([rows(3, 3) * 4, rows(3, 3) * 1e-3, torch.zeros(3, 3)])),
+    "matrix_exp of doubles": (linalg.matrix_exp, rows(2, 2).double() * 3),
     "cross": (lambda x, y: linalg.cross(x, y), rows(4, 3), rows(1, 3)),
     "cross of another dim": (lambda x, y: torch.cross(x, y, dim=1), rows(2, 3, 4), rows(2, 3, 4) + 1),
     "vdot": (torch.vdot, rows(4), rows(4) + 1),
@@ -157,6 +165,13 @@ def test_an_inverse_of_matrices_whose_number_may_change():
     agree(Function(linalg.inv), regular(3, 4, 4), others=[(regular(7, 4, 4),)], dynamic_axes=MOVES)
 
 
+@pytest.mark.parametrize(
+    "function", [lambda x: tuple(linalg.qr(x)), lambda x: tuple(linalg.lu(x)), lambda x: linalg.matrix_exp(x @ x.mT)]
+)
+def test_factors_of_matrices_whose_sizes_may_change(function):
+    agree(Function(function), rows(3, 5, 4), others=[(rows(2, 3, 6),)], dynamic_axes={"x": [0, 1, 2]}, tolerance=5e-5)
+
+
 def test_norms_by_singular_values_are_refused():
     for function in (
         lambda x: linalg.matrix_norm(x, 2),
@@ -180,6 +195,13 @@ SPECIAL = {
     "logaddexp": (torch.logaddexp, LINE, LINE.flip(0)), "logaddexp2": (torch.logaddexp2, LINE, LINE.flip(0)),
     "heaviside": (torch.heaviside, LINE.round(), torch.tensor(0.5)), "ldexp": (torch.ldexp, LINE, whole(66)),
     "left_shift": (lambda x: x << 3, whole(3, 4)), "right_shift": (lambda x: (x - 3) >> 1, whole(3, 4)),
+    "zeta": (special.zeta, LINE.abs() + 1.2, LINE.flip(0).abs() + 0.3), "zeta at its poles": (special.zeta, torch.tensor([1.0, 0.5, 2.0, 2.5, 3.0, 4.0]), torch.tensor([2.0, 2.0, 0.0, -0.5, -1.5, INF])),
+    "polygamma 0": (lambda x: torch.polygamma(0, x), LINE[LINE > 0]), "polygamma 1": (lambda x: torch.polygamma(1, x), LINE[LINE != 0]),
+    "polygamma 2 and 5": (lambda x: (torch.polygamma(2, x), torch.polygamma(5, x * 3)), LINE[LINE > 0.2]),
+    "polygamma far below 0": (lambda x: torch.polygamma(3, x), torch.tensor([-20.5, -97.25, -2.0, 0.0, 500.0, NAN])),
+    "igamma": (special.gammainc, torch.logspace(-2, 4, 41), torch.logspace(-2, 4, 41)), "igammac": (special.gammaincc, torch.logspace(-2, 3, 41), torch.logspace(-1, 3, 41)),
+    "igamma of chance": (special.gammainc, LINE.abs() * 3, LINE.flip(0).abs() * 4), "igammac of chance": (special.gammaincc, LINE.abs() * 3, LINE.flip(0).abs() * 4),
+    "igamma at its ends": (lambda a, x: (special.gammainc(a, x), special.gammaincc(a, x)), torch.tensor([0.0, 0.0, 2.0, INF, INF, 2.0, -1.0, 1.0, NAN]), torch.tensor([0.0, 1.0, 0.0, 1.0, INF, INF, 1.0, -1.0, 1.0])),
     "expm1": (torch.expm1, LINE), "log1p": (torch.log1p, LINE.abs()), "hypot": (torch.hypot, LINE, LINE.flip(0)),
 }  # fmt: skip
 
@@ -402,3 +424,29 @@ def test_load_reads_what_export_writes(table):
                 equal_nan=True,
                 msg=lambda text, name=name: f"{name}: {text}",
             )
+
+
+HALF = rows(2, 3, 4).bfloat16()
+BFLOAT16 = {
+    "elu": F.elu, "selu": F.selu, "celu": F.celu, "softplus": F.softplus, "hardsigmoid": F.hardsigmoid, "hardswish": F.hardswish,
+    "mish": F.mish, "gelu": F.gelu, "sin": torch.sin, "round": torch.round, "atan2": lambda x: torch.atan2(x, x + 1),
+    "isinf": torch.isinf, "max_pool1d": lambda x: F.max_pool1d(x, 2), "conv1d": lambda x: F.conv1d(x, x[:, :, :2]),
+    "mixed": lambda x: (x.float().sin(), x.sin().double(), x.cumsum(1).elu() if hasattr(x, "elu") else F.elu(x.cumsum(1))),
+    "leaky_relu": lambda x: F.leaky_relu(x, 0.2), "norm": lambda x: F.instance_norm(x), "linear": lambda x: F.linear(x, x[0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("opset", [13, 18, 22])
+@pytest.mark.parametrize("name", BFLOAT16)
+def test_models_of_bfloat16_are_valid(name, opset):
+    proto = torch.onnx.export(Function(BFLOAT16[name]), (HALF,), opset_version=opset).model_proto
+    onnx.checker.check_model(onnx.shape_inference.infer_shapes(proto, strict_mode=True), full_check=True)
+
+
+@pytest.mark.parametrize("opset", [13, 20])
+def test_bools_are_compared(opset):
+    x, y = torch.tensor([True, False, True, False]), torch.tensor([True, True, False, False])
+    module = Function(
+        lambda x, y: (torch.minimum(x, y), torch.maximum(x, y), torch.fmin(x, y), x.max(y), x.clamp(y), x.clamp_max(y))
+    )
+    agree(module, x, y, opset_version=opset)

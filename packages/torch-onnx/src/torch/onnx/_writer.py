@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from . import _types
+from ._bfloat16 import NUMBER, Tracked
 from ._program import Program, Step, Value
 from .errors import UnsupportedOperatorError
 
@@ -21,6 +22,7 @@ class Writer:
         self.initializers: dict[str, torch.Tensor] = {}
         self.names: dict[Value, str] = {}
         self.domains: dict[str, int] = {}
+        self._bfloat16 = Tracked()
         self._used: set[str] = set()
         self._constants: dict[Any, str] = {}
         self.step: Step | None = None
@@ -43,6 +45,8 @@ class Writer:
         if isinstance(value, Value):
             if value not in self.names:
                 raise KeyError(f"{value.name} is used before it is computed")
+            if value.dtype == torch.bfloat16:
+                self._bfloat16.names.add(self.names[value])
             return self.names[value]
         return self.const(value, like)
 
@@ -60,6 +64,8 @@ class Writer:
                 return self._constants[key]
         name = self.unique("onnx::Constant")
         self.initializers[name] = tensor
+        if tensor.dtype == torch.bfloat16:
+            self._bfloat16.names.add(name)
         if key is not None:
             self._constants[key] = name
         return name
@@ -78,6 +84,7 @@ class Writer:
         names = ["" if x is None else self.name(x) for x in inputs]
         while names and not names[-1]:
             names.pop()
+        names, are = self._bfloat16.taken(self, kind, names) if not domain and kind != "Cast" else (names, [])
         scope = f"/{self.step.scope.replace('.', '/')}" if self.step is not None and self.step.scope else ""
         own = self.unique(f"{scope}/{kind}")
         results = [self.unique(f"{own}_output_{i}") for i in range(outputs)]
@@ -88,6 +95,9 @@ class Writer:
         self.nodes.append(node)
         if domain:
             self.domains.setdefault(domain, 1)
+        if kind == "Cast" and attributes["to"] == NUMBER:
+            self._bfloat16.names.add(results[0])
+        results = self._bfloat16.given(self, results, are)
         return results[0] if outputs == 1 else tuple(results)
 
     def cast(self, x: Any, to: torch.dtype, of: torch.dtype | None = None) -> str:

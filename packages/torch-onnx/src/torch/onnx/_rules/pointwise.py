@@ -289,8 +289,17 @@ def pow_(w, a, out):
     return w.op("Sqrt", x) if a.exponent == 0.5 else w.op("Pow", x, y)
 
 
+#: Max and Min of two bools, which ONNX does not compare
+_OF_BOOLS = {"Max": "Or", "Min": "And"}
+
+
+def extreme(w, kind, dtype, x, y):
+    """The larger or smaller one of two names."""
+    return w.op(_OF_BOOLS[kind] if dtype == torch.bool else kind, x, y)
+
+
 def _extreme(kind):
-    return lambda w, a, out: w.op(kind, *operands(w, out[0].dtype, a.self, a.other))
+    return lambda w, a, out: extreme(w, kind, out[0].dtype, *operands(w, out[0].dtype, a.self, a.other))
 
 
 rule("maximum")(_extreme("Max"))
@@ -300,7 +309,7 @@ rule("minimum")(_extreme("Min"))
 @rule("fmax", "fmin")
 def fmax(w, a, out):
     x, y = operands(w, out[0].dtype, a.self, a.other)
-    found = w.op("Max" if w.step.name == "fmax" else "Min", x, y)
+    found = extreme(w, "Max" if w.step.name == "fmax" else "Min", out[0].dtype, x, y)
     if not out[0].dtype.is_floating_point:
         return found
     return w.op("Where", w.op("IsNaN", x), y, w.op("Where", w.op("IsNaN", y), x, found))
@@ -420,7 +429,7 @@ def clamp(w, a, out):
     dtype, x = out[0].dtype, w.cast(a.self, out[0].dtype)
     for kind, bound in (("Max", getattr(a, "min", None)), ("Min", getattr(a, "max", None))):
         if bound is not None:
-            x = w.op(kind, x, w.cast(bound, dtype))
+            x = extreme(w, kind, dtype, x, w.cast(bound, dtype))
     return x
 
 

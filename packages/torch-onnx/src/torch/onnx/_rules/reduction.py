@@ -6,7 +6,8 @@ import math
 
 import torch
 
-from . import dims, rule
+from . import dims, operands, rule
+from .pointwise import extreme
 
 
 @rule("sum", "nansum")
@@ -53,7 +54,7 @@ def amax(w, a, out):
 def max_(w, a, out):
     kind = "Max" if w.step.name == "max" else "Min"
     if hasattr(a, "other"):
-        return w.op(kind, w.cast(a.self, out[0].dtype), w.cast(a.other, out[0].dtype))
+        return extreme(w, kind, out[0].dtype, *operands(w, out[0].dtype, a.self, a.other))
     name, dtype = comparable(w, a.self)
     if not hasattr(a, "dim"):
         return w.cast(w.reduce(f"Reduce{kind}", name, None, False), a.self.dtype, dtype)
