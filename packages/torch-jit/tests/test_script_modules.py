@@ -518,7 +518,7 @@ def test_special_methods_of_a_class_are_those_of_its_compiled_modules():
 class Refused(nn.Module):
     @torch.jit.export
     def odd(self, x):
-        return [y for y in x for x in y]
+        return (lambda y: y)(x)
 
     def forward(self, x):
         return x
@@ -549,3 +549,32 @@ def test_the_lite_interpreter_runs_archives():
     assert torch.equal(torch.jit.load(io.BytesIO(file.getvalue()))(x, x), x + x)
     with pytest.raises(NotImplementedError, match="bytecode"):
         torch.jit.mobile._get_model_bytecode_version(file)
+
+
+def scaled(x, by, flag=None):
+    return x * times(2, by) if flag is None else x
+
+
+def times(a, b):
+    return a * b
+
+
+class Summed(nn.Module):
+    def all_of(self, x, sizes):
+        return x * sizes[0] + len(sizes)
+
+    def forward(self, x, sizes):
+        return self.all_of(x, sizes)
+
+
+def test_arguments_without_a_type_have_those_of_example_inputs():
+    compiled = torch.jit.script(scaled, example_inputs=[(torch.ones(1), 3), (torch.ones(1), 3, True)])
+    assert str(compiled.schema) == "scaled(Tensor x, int by, bool? flag=None) -> Tensor"
+    assert compiled(torch.ones(1), 5).item() == 10 and compiled(torch.ones(1), 5, False).item() == 1
+
+    net, x = Summed(), torch.ones(1)
+    listed = torch.jit.script(net, example_inputs={net: [(x, [1.5, 2.0])]})
+    assert listed(x, [3.0, 4.0]).item() == 5
+    assert torch.jit.script(Summed())(x, torch.tensor([3.0, 4.0])).item() == 5  # a program of its own
+    with pytest.raises(TypeError, match="List\\[float\\]"):
+        listed(x, torch.ones(2))

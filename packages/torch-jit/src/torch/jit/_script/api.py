@@ -15,11 +15,13 @@ from torch import nn
 from .. import _native, _state
 from . import types
 from .classes import compile_class
+from .compiler import compiler
 from .errors import FrontendError, NotSupportedError, ScriptError
 from .function import ScriptFunction, script_function
 from .library import unwrapped
 from .marks import _drop, _overload, _overload_method, export, ignore, interface, script_method, unused
 from .module import RecursiveScriptModule, ScriptModule, compile_module
+from .observed import from_examples
 from .saving import load, save
 from .source import seen_from
 from .unit import CompilationUnit
@@ -35,7 +37,8 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     """Compile a function, module or class of the script language, a typed part of Python.
 
     A compiled module shares parameters and buffers with the module that it was made from.  RuntimeError, with the place
-    and the way out, for what the language lacks.
+    and the way out, for what the language lacks.  Arguments whose types nothing says have those of ``example_inputs``, a list
+    with the arguments of calls, or a dict of such lists by module or function.
 
     >>> @torch.jit.script
     ... def clip(x, bound: float = 1.0):
@@ -47,6 +50,9 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     """
     if not _state.enabled() or isinstance(obj, (ScriptFunction, ScriptModule)):
         return obj
+    if example_inputs is not None:
+        with from_examples(obj, example_inputs), seen_from(sys._getframe(_frames_up + 1)):
+            return ScriptFunction(compiler.function_for(obj), obj) if inspect.isfunction(obj) else script(obj)
     obj = _prepared(obj, {})
     if isinstance(obj, nn.Module):
         return compile_module(obj)
@@ -99,8 +105,6 @@ def _class(cls):
         raise RuntimeError(
             f"{cls.__name__} has base classes, and a script class does not support inheritance: copy what it inherits into it"
         )
-    from .compiler import compiler
-
     concrete = compiler.concretes[compile_class(cls).qualified_name()]
     for name, value in cls.__dict__.items():
         if name == "__eq__" and dataclasses.is_dataclass(cls) and value.__code__.co_filename == "<string>":

@@ -23,6 +23,7 @@ from .expressions import Expressions
 from .library import FORMS, is_library
 from .loops import Loops
 from .marks import overloads_of
+from .observed import types_of
 from .scope import Frame, Function
 from .selves import Selves, defining
 from .source import source_of
@@ -248,6 +249,7 @@ class Compiler:
     def parameters(self, fn, source, signature, given=(), skip=0, library=False):
         """Parameters with types: annotated, by a type comment, by the call, by the default, else Tensor."""
         names = list(signature.parameters.values())[skip:]
+        given = given if library else {**types_of(fn), **dict(given)}
         comments, _ = comment_types(source, [each.name for each in names])
         found = []
         for each in names:

@@ -12,7 +12,7 @@ import typing
 import torch
 
 from .. import _ir as ir
-from . import types
+from . import observed, types
 from .calls import modifier
 from .compiler import compiler
 from .errors import ScriptError
@@ -79,7 +79,7 @@ class Concrete:
         constants = tuple((name, _text(value)) for name, value in self.constants.items())
         texts = tuple((name, fn._text) for name, fn in self.texts.items())
         own = type(self.python), id(forward) if forward else None, texts
-        return *own, slots, constants, children, tuple(self.failed), self.hooks.key()
+        return *own, slots, constants, children, tuple(self.failed), self.hooks.key(), observed.number()
 
 
 class Loaded:
