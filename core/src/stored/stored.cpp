@@ -51,7 +51,9 @@ struct Call {
 // What is stored in a call: the dtype, and whether all tensors of elements have it.
 struct Kinds {
   std::optional<DType> stored, asked;
-  bool mixed = false, widens = false, has_grad = false;
+  // `widens`: another dtype takes part that does not fit into the stored one. One of no dims does not count beside
+  // tensors that have some, nor does a number of Python.
+  bool mixed = false, others = false, widens = false, has_grad = false;
 
   Kinds(const Row& row, const Value* given) {
     for (int i = 0; i < row.schema.count; ++i) {
@@ -65,21 +67,27 @@ struct Kinds {
       for (int64_t j = 0; j < (list ? given[i].size : 1); ++j)
         if (all[j] && !is_place) look(all[j]);
     }
+    widens |= numbers_widen && !has_dims;
   }
+
+ private:
+  bool has_dims = false, numbers_widen = false;
+
   void look(const Tensor& t) {
     has_grad |= t.requires_grad();
     if (is_stored(t.dtype())) {
       mixed |= stored && *stored != t.dtype();
       stored = t.dtype();
-    } else if (t.dim() > 0) {
-      others = true;
-      widens |= is_complex(t.dtype()) || t.dtype() == DType::BFloat16 || t.dtype() == DType::Float32 ||
-                t.dtype() == DType::Float64;
-    } else {
-      others = true;
+      has_dims |= t.dim() > 0;
+      return;
     }
+    others = true;
+    const bool wide = is_complex(t.dtype()) || (is_floating(t.dtype()) && t.dtype() != DType::Float16);
+    if (t.dim() > 0)
+      widens |= wide;
+    else if (!t.is_wrapped_number())
+      numbers_widen |= wide;
   }
-  bool others = false;
 };
 
 [[noreturn]] void refuse(const Row& row, DType t) {

@@ -227,12 +227,24 @@ int tensor_bool(PyObject* self) {
   Object v = value_of(self, "bool");
   return v ? PyObject_IsTrue(v.get()) : -1;
 }
+// The value as a real number: a complex one without an imaginary part is its real part.
+Object real_value_of(PyObject* self, const char* op) {
+  Object v = value_of(self, op);
+  if (!v || !PyComplex_Check(v.get())) return v;
+  const Py_complex c = PyComplex_AsCComplex(v.get());
+  if (c.imag == 0) return Object(PyFloat_FromDouble(c.real));
+  PyErr_Format(PyExc_RuntimeError,
+               "%s: value cannot be converted to a real number without overflow: %R has an imaginary part; take .real "
+               "or abs() first",
+               op, v.get());
+  return Object();
+}
 PyObject* tensor_int(PyObject* self) {
-  Object v = value_of(self, "int");
+  Object v = real_value_of(self, "int");
   return v ? PyNumber_Long(v.get()) : nullptr;
 }
 PyObject* tensor_float(PyObject* self) {
-  Object v = value_of(self, "float");
+  Object v = real_value_of(self, "float");
   return v ? PyNumber_Float(v.get()) : nullptr;
 }
 PyObject* tensor_index(PyObject* self) {

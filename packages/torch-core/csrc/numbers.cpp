@@ -313,8 +313,10 @@ bool scan(PyObject* o, size_t depth, Data* d) {
         : s.is_float()    ? Category::Float
                           : Category::Complex;
   } else {
-    // As users catch it: a text is a TypeError, and what has no dtype a RuntimeError.
-    PyErr_Format(PyUnicode_Check(o) || PyBytes_Check(o) ? PyExc_TypeError : PyExc_RuntimeError,
+    // As users catch it: a text is a TypeError, a list of texts a ValueError, and what has no dtype a RuntimeError.
+    const bool is_text = PyUnicode_Check(o) || PyBytes_Check(o);
+    const bool lists_texts = PyUnicode_Check(o) && depth && d->category == Category::None && !d->has_tensor;
+    PyErr_Format(lists_texts ? PyExc_ValueError : is_text ? PyExc_TypeError : PyExc_RuntimeError,
                  "tensor: could not infer a dtype: invalid data type '%s'; expected numbers or nested lists of numbers",
                  Py_TYPE(o)->tp_name);
     return false;

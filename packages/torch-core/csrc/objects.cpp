@@ -492,12 +492,19 @@ static bool load_cuda() {
   return bool(module);
 }
 
+// What programs catch that try a device of this name.
+static PyObject* class_without(std::string_view device) {
+  if (device.starts_with("xpu")) return PyExc_AssertionError;
+  return device.starts_with("mps") ? PyExc_NotImplementedError : PyExc_RuntimeError;  // the former is one of the latter
+}
+
 bool to_device(PyObject* o, Device* out) {
   if (!named_device(o, out)) return false;
   if (TORCH_UNLIKELY(out->type == DeviceType::CUDA) && !load_cuda()) return false;
   if (int(out->type) >= kDeviceTypes || (out->type == DeviceType::PrivateUse1 && !find_backend(out->type))) {
-    PyErr_Format(PyExc_RuntimeError, "device %s: this stack has tensors on cpu, meta and, with torch-core-cuda, cuda",
-                 to_string(*out).c_str());
+    const std::string named = to_string(*out);
+    PyErr_Format(class_without(named), "device %s: this stack has tensors on cpu, meta and, with torch-core-cuda, cuda",
+                 named.c_str());
     return false;
   }
   TORCH_PY_TRY(false, *out = full_device(*out);)

@@ -138,8 +138,9 @@ def test_what_has_no_dtype_is_named():
     for data, name in ((None, "NoneType"), ([None], "NoneType"), ({1}, "set"), ([object()], "object")):
         with pytest.raises(RuntimeError, match=f"tensor: could not infer a dtype: invalid data type '{name}'"):
             torch.tensor(data)
-    with pytest.raises(TypeError, match="invalid data type 'str'"):
-        torch.tensor("a")
+    for data, error in (("a", TypeError), ([1, "a"], TypeError), (["a"], ValueError), ([["ab", 1]], ValueError)):
+        with pytest.raises(error, match="invalid data type 'str'"):
+            torch.tensor(data)
 
 
 def test_sizes_and_tuples_add_up_to_sizes():

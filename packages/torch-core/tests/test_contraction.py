@@ -88,6 +88,9 @@ def test_tensordot_names_sizes_that_differ():
         torch.tensordot(pair(2, 3)[0], pair(4, 5)[0], 1)
     with pytest.raises(RuntimeError, match="tensordot expects dims >= 0, but got dims=-1"):
         torch.tensordot(pair(2)[0], pair(2)[0], -1)
+    for dims in ("a", 1.5):
+        with pytest.raises(RuntimeError, match=f"tensordot: dims must be a number or two lists of dims, got {dims!r}"):
+            torch.tensordot(pair(2)[0], pair(2)[0], dims)
 
 
 def test_outer_inner_kron_trace():

@@ -171,6 +171,10 @@ def test_complex32_is_a_pair_of_halves():
     )
     assert h.abs().dtype == torch.float16 and (h * torch.ones(2)).dtype == torch.complex64
     assert h.add_(1).tolist() == [2 + 2j, 4 - 1j] and h.is_complex()
+    for other in (torch.bfloat16, torch.float32, torch.complex64):  # one without dims weighs beside its like only
+        assert (h * torch.tensor(2, dtype=other)).dtype == torch.complex32
+        assert (h[0] * torch.tensor(2, dtype=other)).dtype == torch.complex64
+    assert (h[0] * 2j).dtype == torch.complex32
     assert torch.promote_types(torch.complex32, torch.float16) == torch.complex32
     assert torch.promote_types(torch.float32, torch.complex32) == torch.complex64
     assert torch.promote_types(torch.complex32, torch.float64) == torch.complex128

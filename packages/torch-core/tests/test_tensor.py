@@ -85,6 +85,10 @@ def test_numbers_come_out():
     assert torch.tensor(3).item() == 3 and isinstance(torch.tensor(True).item(), bool)
     assert int(torch.tensor(2.7)) == 2 and float(torch.tensor(2)) == 2.0 and complex(torch.tensor(1j)) == 1j
     assert [10, 20, 30][torch.tensor(1)] == 20 and bool(torch.tensor([[0.5]]))
+    assert float(torch.tensor(1.5 + 0j)) == 1.5 and int(torch.tensor([2 - 0j])) == 2
+    for kind in (int, float):
+        with pytest.raises(RuntimeError, match=rf"{kind.__name__}: .* \(1\+2j\) has an imaginary part; take .real"):
+            kind(torch.tensor(1 + 2j))
     with pytest.raises(RuntimeError, match="with 2 elements cannot be converted to Scalar"):
         torch.ones(2).item()
     with pytest.raises(RuntimeError, match="more than one value is ambiguous"):

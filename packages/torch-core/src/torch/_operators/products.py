@@ -49,8 +49,10 @@ def _contracted(a, b, dims=2, out=None):
         dims = int(dims) if dims.numel() == 1 else dims.tolist()
     if isinstance(dims, (list, tuple)):
         if len(dims) != 2:
-            raise RuntimeError(f"tensordot: dims must be a number or two lists of dims, got {dims}")
+            raise RuntimeError(f"tensordot: dims must be a number or two lists of dims, got {dims!r}")
         left, right = ([d] if isinstance(d, int) else list(d) for d in dims)
+    elif not hasattr(dims, "__index__"):
+        raise RuntimeError(f"tensordot: dims must be a number or two lists of dims, got {dims!r}")
     else:
         if dims < 0:
             raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
