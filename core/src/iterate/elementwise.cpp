@@ -165,6 +165,7 @@ DType compute_dtype(const Elementwise& op, DType promoted) {
   DType t = promoted;
   if (op.floats && t <= DType::UInt64) t = default_dtype();
   if (is_reduced_floating(t) && !(*op.loops)[t]) t = DType::Float32;
+  if (TORCH_UNLIKELY(t == DType::Complex32)) t = wide_of(t);  // float16 with a complex number
   if (TORCH_UNLIKELY(!(*op.loops)[t])) no_loop(op.name, promoted);
   return t;
 }

@@ -62,8 +62,9 @@ struct Ranks {
   static DType stronger(std::optional<DType> high, std::optional<DType> low) {
     if (!high) return low.value_or(DType::Float32);
     if (!low || category(*low) <= category(*high)) return *high;
-    // A complex number over real floats keeps their precision: float64 with 1j is complex128.
-    if (category(*low) == kComplex && category(*high) == kFloating) return promote_types(*high, DType::Complex64);
+    // A complex number over real floats keeps their precision: float64 with 1j is complex128, float16 complex32.
+    if (category(*low) == kComplex && category(*high) == kFloating)
+      return *high == DType::Float16 ? DType::Complex32 : promote_types(*high, DType::Complex64);
     return *low;
   }
 };

@@ -398,7 +398,9 @@ PyObject* frombuffer(PyObject*, PyObject* args, PyObject* kwargs) {
     read_only = true;
     if (PyObject_GetBuffer(buffer, view, PyBUF_SIMPLE) < 0) {
       delete view;
-      return nullptr;
+      if (!PyErr_ExceptionMatches(PyExc_TypeError)) return nullptr;
+      return PyErr_Format(PyExc_ValueError, "frombuffer: %s has no buffer; torch.tensor() takes sequences of numbers",
+                          Py_TYPE(buffer)->tp_name);
     }
   }
   Storage* s = nullptr;

@@ -52,7 +52,7 @@ Tensor from_any(PyObject* data, std::optional<DType> dtype, std::optional<Device
     return converted(t, dtype, device, copy);
   }
   if (!PyList_Check(data) && !PyTuple_Check(data) && !is_number(data)) {
-    if (PyObject_HasAttrString(data, "__dlpack__")) {
+    if (PyObject_HasAttrString(data, "__dlpack__") || PyCapsule_CheckExact(data)) {
       Object module(PyImport_ImportModule("torch._C"));
       Object t(module ? PyObject_CallMethod(module.get(), "from_dlpack", "O", data) : nullptr);
       if (!t) throw PythonError();
@@ -72,6 +72,21 @@ Tensor from_any(PyObject* data, std::optional<DType> dtype, std::optional<Device
   if (device && device->type != DeviceType::CPU && device->type != DeviceType::Meta)
     return converted(tensor_of_data(data, dtype, {}), dtype, device, false);
   return tensor_of_data(data, dtype, device.value_or(Device()));
+}
+
+// The memory of `data` as a tensor, never a copy of it. ValueError where it has none to share, or a conversion is
+// asked.
+Tensor from_shared(PyObject* data, std::optional<DType> dtype, std::optional<Device> device) {
+  const bool shares = is_tensor(data) || has_buffer(data) || PyCapsule_CheckExact(data) ||
+                      (!is_number(data) && !PyList_Check(data) && !PyTuple_Check(data) &&
+                       (PyObject_HasAttrString(data, "__dlpack__") || PyObject_HasAttrString(data, "__array__") ||
+                        PyObject_HasAttrString(data, "__cuda_array_interface__")));
+  TORCH_CHECK_VALUE(shares, "asarray: the numbers of a ", Py_TYPE(data)->tp_name,
+                    " have no memory to share, and copy=False forbids a copy");
+  const Tensor t = from_any(data, {}, {}, false, "asarray"), r = converted(t, dtype, device, false);
+  TORCH_CHECK_VALUE(r->storage == t->storage, "asarray: cannot convert ", t.dtype(), " on ", t.device(), " to ",
+                    r.dtype(), " on ", r.device(), " without a copy, and copy=False forbids one");
+  return r;
 }
 
 struct Target {
@@ -122,6 +137,8 @@ PyObject* tensor_function(PyObject* module, PyObject* const* args, Py_ssize_t co
       int truth = PyObject_IsTrue(value);
       if (truth < 0) return nullptr;
       (is("requires_grad") ? requires_grad : pin_memory) = truth;
+    } else if (is("names") && value != Py_None) {
+      return PyErr_Format(PyExc_NotImplementedError, "tensor(): dims have no names in this stack; leave names= away");
     } else if (!is("layout") && !is("names")) {
       Object spelling(PyImport_ImportModule("torch._spelling"));
       Object hint(spelling ? PyObject_CallMethod(spelling.get(), "hint", "O(sssss)", name, "data", "dtype", "device",
@@ -175,10 +192,8 @@ PyObject* asarray_function(PyObject*, PyObject* args, PyObject* kwargs) {
   Target t;
   if (!target_of(dtype, device, &t)) return nullptr;
   TORCH_PY_TRY(nullptr, {
-    Tensor r = from_any(data, t.dtype, t.device, copy == Py_True, "asarray");
-    if (copy == Py_False && is_tensor(data))
-      TORCH_CHECK_VALUE(r->storage == borrow(data)->storage,
-                        "asarray: cannot convert without a copy, and copy=False forbids one");
+    Tensor r = copy == Py_False ? from_shared(data, t.dtype, t.device)
+                                : from_any(data, t.dtype, t.device, copy == Py_True, "asarray");
     if (requires_grad == 0 && r.requires_grad()) r = alias_of(r, true);
     const bool has_history = r.requires_grad();
     PyObject* o = wrap_made(std::move(r), data);
@@ -296,6 +311,9 @@ PyObject* legacy_new(Legacy l, PyObject* args, PyObject* kwargs) {
   PyObject *key, *value, *name = nullptr, *named = nullptr;
   for (Py_ssize_t at = 0; kwargs && PyDict_Next(kwargs, &at, &key, &value);) {
     if (PyUnicode_CompareWithASCIIString(key, "device") == 0) {
+      if (n == 1 && is_tensor(PyTuple_GET_ITEM(args, 0)))
+        return PyErr_Format(PyExc_RuntimeError,
+                            "new(): a tensor is not made from a tensor with device=; use tensor.to(device)");
       Device d = l.device;
       if (value != Py_None && !to_device(value, &d)) return nullptr;
       if (d.type != l.device.type)

@@ -214,6 +214,17 @@ bool is_sequence(PyObject* o) {
 }
 PyObject* fast(PyObject* o) { return PySequence_Fast(o, "expected a sequence"); }
 
+// What an array without dims holds, as a number of NumPy: such an array says that it is a sequence and has no length.
+// Null for all else.
+Object held_number(PyObject* o) {
+  if (!is_sequence(o) || PyList_Check(o) || PyTuple_Check(o) || is_tensor(o) || PySequence_Size(o) >= 0)
+    return Object();
+  PyErr_Clear();
+  Object none(PyTuple_New(0)), item(none ? PyObject_GetItem(o, none.get()) : nullptr);
+  PyErr_Clear();
+  return item && is_number(item.get()) ? std::move(item) : Object();
+}
+
 // The dtype of a NumPy scalar, whose types are named after it; those of other subclasses of float and int are numbers.
 std::optional<DType> numpy_dtype(PyObject* o) {
   static constexpr std::pair<std::string_view, DType> kNames[] = {
@@ -245,6 +256,7 @@ bool scan(PyObject* o, size_t depth, Data* d) {
     PyErr_Format(PyExc_ValueError, "tensor: lists are nested more than %d deep", kMaxDims);
     return false;
   }
+  if (const Object number = held_number(o)) return scan(number.get(), depth, d);
   bool scalar_tensor = is_tensor(o) && impl_of(o)->ndim == 0;
   if (depth && is_tensor(o) && !scalar_tensor) {  // among numbers a tensor is one
     scalar_tensor = borrow(o).numel() == 1;
@@ -316,7 +328,9 @@ bool scan(PyObject* o, size_t depth, Data* d) {
     // As users catch it: a text is a TypeError, a list of texts a ValueError, and what has no dtype a RuntimeError.
     const bool is_text = PyUnicode_Check(o) || PyBytes_Check(o);
     const bool lists_texts = PyUnicode_Check(o) && depth && d->category == Category::None && !d->has_tensor;
-    PyErr_Format(lists_texts ? PyExc_ValueError : is_text ? PyExc_TypeError : PyExc_RuntimeError,
+    PyErr_Format(lists_texts ? PyExc_ValueError
+                 : is_text   ? PyExc_TypeError
+                             : PyExc_RuntimeError,
                  "tensor: could not infer a dtype: invalid data type '%s'; expected numbers or nested lists of numbers",
                  Py_TYPE(o)->tp_name);
     return false;
@@ -401,7 +415,10 @@ bool store(PyObject* o, T* out) {
 
 template <class T>
 bool fill(PyObject* o, const int64_t* sizes, size_t dims, T*& out) {
-  if (dims == 0) return store(o, out++);
+  if (dims == 0) {
+    const Object number = held_number(o);
+    return store(number ? number.get() : o, out++);
+  }
   Object f(fast(o));
   if (!f) return false;
   for (Py_ssize_t i = 0; i < *sizes; ++i) {

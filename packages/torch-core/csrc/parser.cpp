@@ -406,6 +406,13 @@ bool fallback_value(const Schema& schema, int i, Signature* s) {
   }
 }
 
+// Functions of Python in PyTorch, which take their tensors one by one as well; what joins tensors takes a list.
+bool takes_tensors_one_by_one(std::string_view op) {
+  static constexpr std::string_view kOps[] = {"atleast_1d",        "atleast_2d",     "atleast_3d", "block_diag",
+                                              "broadcast_tensors", "cartesian_prod", "meshgrid"};
+  return std::find(std::begin(kOps), std::end(kOps), op) != std::end(kOps);
+}
+
 }  // namespace
 
 bool make_signature(const Row* row, Signature* s) {
@@ -436,6 +443,8 @@ bool make_signature(const Row* row, Signature* s) {
   s->takes_out = !writes && !row->attr.is_view && schema.result_count > 0 && schema.results[0].kind == Kind::Tensor;
   s->needs_tensor = schema.count >= 2 && schema.params[0].accepts_number && schema.params[1].accepts_number &&
                     !row->attr.is_of_numbers;
+  s->spreads =
+      schema.positional == 1 && schema.params[0].kind == Kind::TensorList && takes_tensors_one_by_one(schema.op_name());
   s->varargs = schema.positional > 0 && schema.params[schema.positional - 1].kind == Kind::IntList &&
                schema.params[schema.positional - 1].list_size == 0;
   return true;
@@ -458,8 +467,7 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
       given |= 1u << i;
       break;
     }
-    if (TORCH_UNLIKELY(i == 0 && schema.positional == 1 && schema.params[0].kind == Kind::TensorList &&
-                       is_tensor(args[0]))) {  // cartesian_prod(a, b), but not cat(a, b), whose second is a dim
+    if (TORCH_UNLIKELY(s.spreads && i == 0 && is_tensor(args[0]))) {
       auto& list = a->lists[a->lists_used++];
       for (; k < count; ++k) {
         if (!is_tensor(args[k])) return wrong_type(s, 0, args[k]);
@@ -537,6 +545,10 @@ bool parse(const Signature& s, PyObject* self, PyObject* const* args, Py_ssize_t
   unsigned all = schema.count == 32 ? ~0u : (1u << schema.count) - 1;
   for (unsigned missing = all & ~given; missing; missing &= missing - 1) {
     int p = __builtin_ctz(missing);
+    if (s.spreads && p == 0) {  // no tensors at all
+      a->values[0].present = true;
+      continue;
+    }
     if (TORCH_UNLIKELY(!schema.params[p].has_default)) {
       std::string op(schema.op_name());
       PyErr_Format(PyExc_TypeError, "%s() missing required argument '%U' (position %d)", op.c_str(), s.names[p], p + 1);

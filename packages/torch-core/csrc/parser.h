@@ -13,6 +13,7 @@ struct Signature {
   bool takes_out;                   // gives new tensors: accepts out=
   bool needs_tensor;                // two operands that may be numbers, but not both: comparisons, pow, ...
   bool varargs;                     // view(2, 3): the last positional parameter is a list of ints
+  bool spreads;                     // meshgrid(a, b): its tensors may stand one by one, but not those of hstack
   int64_t fallback_lists[kMaxParameters][8];  // list defaults
   Value fallbacks[kMaxParameters];
 };

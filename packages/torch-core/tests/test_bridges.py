@@ -76,6 +76,8 @@ def test_buffers_become_tensors():
         torch.frombuffer(raw, dtype=torch.uint8, offset=9)
     with pytest.raises(ValueError, match="must not be greater"):
         torch.frombuffer(raw, dtype=torch.int32, count=3)
+    with pytest.raises(ValueError, match=r"frombuffer: list has no buffer; torch.tensor\(\) takes sequences"):
+        torch.frombuffer([1, 2], dtype=torch.int32)
     assert bytes(memoryview(torch.tensor([1, 2], dtype=torch.uint8))) == b"\x01\x02"
     with pytest.raises(BufferError, match="not contiguous"):
         hashlib.md5(torch.ones(4)[::2])

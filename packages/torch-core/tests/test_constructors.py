@@ -109,6 +109,32 @@ def test_new_stays_on_the_device_and_other_devices_are_refused():
         torch.Tensor(2, device="meta")
 
 
+@pytest.mark.parametrize("make", [torch.Tensor, torch.FloatTensor, torch.ones(1).new])
+def test_a_tensor_of_a_tensor_takes_no_device(make):
+    with pytest.raises(RuntimeError, match=r"not made from a tensor with device=; use tensor.to\(device\)"):
+        make(torch.ones(2), device="cpu")
+
+
+def test_dims_have_no_names():
+    assert torch.tensor([1], names=None).tolist() == [1]
+    with pytest.raises(NotImplementedError, match="dims have no names in this stack"):
+        torch.tensor([1], names=("N",))
+
+
+def test_asarray_without_a_copy_needs_memory_to_share():
+    numpy = pytest.importorskip("numpy")
+    x, a = torch.ones(2), numpy.ones(2)
+    assert torch.asarray(x, copy=False) is x
+    torch.asarray(a, copy=False)[0] = torch.asarray(x.__dlpack__(), copy=False)[1] = 3
+    assert a.tolist() == [3, 1] and x.tolist() == [1, 3]
+    for data in (1.5, [1.5], (1,), numpy.float64(1.5)):
+        with pytest.raises(ValueError, match=f"numbers of a {type(data).__name__}|numpy.float64 have no memory"):
+            torch.asarray(data, copy=False)
+    for data in (x, a):
+        with pytest.raises(ValueError, match="cannot convert .* to torch.int32 on cpu without a copy"):
+            torch.asarray(data, dtype=torch.int32, copy=False)
+
+
 def test_new_keeps_the_dtype_of_its_tensor():
     for dtype in (torch.float64, torch.int64, torch.uint8, torch.bool):
         x = torch.zeros(2, dtype=dtype)
@@ -126,6 +152,17 @@ def test_a_numpy_scalar_keeps_its_dtype(name):
     assert torch.tensor(scalar).dtype == torch.tensor([[scalar]]).dtype == torch.as_tensor(scalar).dtype == dtype
     assert torch.tensor([scalar, 2.5]).dtype == torch.promote_types(dtype, torch.float32)
     assert torch.tensor([2, scalar]).dtype == torch.promote_types(dtype, torch.int64)
+
+
+def test_an_array_without_dims_is_a_number_among_numbers():
+    numpy = pytest.importorskip("numpy")
+    five = numpy.array(5)
+    assert torch.tensor([five, 3]).tolist() == torch.tensor((5, numpy.array(3))).tolist() == [5, 3]
+    made = torch.tensor(((7, five), (numpy.array(9), 5.0)))
+    assert made.tolist() == [[7, 5], [9, 5]] and made.dtype == torch.float32
+    assert torch.tensor([[1, numpy.array(2.0)]]).dtype == torch.float64
+    assert torch.tensor([torch.ones(1), numpy.array(2.0)], dtype=torch.int32).tolist() == [1, 2]
+    assert torch.Tensor([numpy.array(1.5), 2]).tolist() == [1.5, 2]
 
 
 def test_types_of_python_are_dtypes_of_64_bits():

@@ -34,6 +34,8 @@ def test_cat_promotes_and_skips_the_empty_tensor_of_old():
     assert torch.cat([torch.ones(2, dtype=torch.int32), torch.zeros(1)]).dtype == torch.float32
     assert torch.cat([torch.empty(0), torch.ones(2, 2)], 1).shape == (2, 2)
     assert torch.cat([torch.ones(1, 2)] * 40).shape == (40, 2)
+    for dim in (0, 1, -2, 5):  # of nothing but such tensors dim may be any
+        assert torch.cat([torch.empty(0), torch.empty(0)], dim).shape == (0,)
 
 
 def test_cat_names_what_does_not_fit():
@@ -51,6 +53,13 @@ def test_cat_names_what_does_not_fit():
         torch.stack([torch.ones(2), torch.ones(3)])
     with pytest.raises(TypeError):
         torch.cat([torch.ones(2), None])
+
+
+def test_functions_of_tensors_one_by_one_take_none():
+    assert torch.block_diag().shape == (1, 0) and torch.block_diag(torch.ones(2), torch.ones(1)).shape == (2, 3)
+    assert len(torch.broadcast_tensors()) == len(torch.atleast_1d([])) == 0
+    with pytest.raises(RuntimeError, match="meshgrid.*non-empty"):
+        torch.meshgrid(indexing="ij")
 
 
 def test_stacks_of_numpys_names():

@@ -49,4 +49,8 @@ def test_tensors_are_joined_along_a_dim_and_not_with_one(join):
         join(torch.ones(2), torch.ones(3))
     with pytest.raises(TypeError, match="must be tuple of Tensors"):
         join(X)
+    for join in (torch.hstack, torch.vstack, torch.row_stack, torch.dstack, torch.column_stack, torch.linalg.multi_dot):
+        for args in ((X,), (X, X)):
+            with pytest.raises(TypeError, match=r"'tensors' \(position 1\) must be tuple of Tensors"):
+                join(*args)
     assert torch.equal(torch.cartesian_prod(torch.arange(2), torch.arange(1)), torch.tensor([[0, 0], [1, 0]]))

@@ -208,6 +208,22 @@ def test_complex32_computes_as_complex64_rounded(name):
     torch.testing.assert_close(result.to(torch.complex64), exact, rtol=2**-10, atol=0)
 
 
+@pytest.mark.parametrize("number", [2j, torch.tensor(2j), torch.tensor(2j, dtype=torch.complex128)])
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64])
+def test_a_complex_number_keeps_the_precision_of_real_tensors(dtype, number):
+    x, to = torch.tensor([1, -2], dtype=dtype), torch.complex64 if dtype == torch.bfloat16 else dtype.to_complex()
+    assert torch.result_type(x, number) == torch.result_type(number, x) == to
+    for result, exact in (
+        (x * number, [2j, -4j]),
+        (number - x, [-1 + 2j, 2 + 2j]),
+        (x / number, [-0.5j, 1j]),
+        (torch.where(torch.tensor([True, False]), x, number), [1, 2j]),
+        (torch.addcmul(x, x, torch.as_tensor(number)), [1 + 2j, -2 - 4j]),
+    ):
+        assert result.dtype == to and result.tolist() == exact
+    assert (x == number).tolist() == [False, False]
+
+
 def test_complex32_is_written_to_where_it_lies():
     x = HALVES.to(torch.complex32)
     row = x[0]

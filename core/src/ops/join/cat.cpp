@@ -98,7 +98,10 @@ Tensor cat_kernel(TensorList tensors, int64_t dim) {
                 ") cannot be concatenated; use stack");
     if (!model && !skipped(tensors[i])) model = &tensors[i];
   }
-  if (!model) model = &tensors[0];
+  if (!model) {  // then any dim will do
+    model = &tensors[0];
+    dim = 0;
+  }
   dim = wrap_dim(dim, model->dim());
   DimVector sizes(model->sizes());
   int64_t total = 0;

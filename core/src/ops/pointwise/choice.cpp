@@ -5,6 +5,7 @@
 #include "iterate/elementwise.h"
 #include "ops/pointwise/pointwise.h"
 #include "torch/core/ops/binary.h"
+#include "torch/core/ops/copy.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/view.h"
@@ -96,8 +97,10 @@ Tensor where_kernel(const Tensor& condition, const Tensor& self, const Tensor& o
   const Tensor* inputs[] = {&condition, &self, &other};
   Shape shape;
   broadcast("where", inputs, shape);
-  Tensor out =
-      empty_result(shape, result_type(self, other), common_device("where", inputs), {&self, &other, &condition});
+  const DType dtype = result_type(self, other);
+  if (TORCH_UNLIKELY(is_stored(dtype)))  // of float16 and a complex number
+    return _to_copy(where(condition, _to_copy(self, wide_of(dtype)), _to_copy(other, wide_of(dtype))), dtype);
+  Tensor out = empty_result(shape, dtype, common_device("where", inputs), {&self, &other, &condition});
   choose("where", out, condition, self, other);
   return out;
 }

@@ -14,9 +14,9 @@ struct Cat {
   int64_t dim;
   std::vector<int64_t> lengths;
   Cat(Recorder&, TensorList tensors, int64_t dim) : dim(dim) {
-    int64_t ndim = 1;
-    for (const Tensor& t : tensors) ndim = std::max(ndim, t.dim());
-    this->dim = wrap_dim(dim, ndim);
+    int64_t ndim = 1, numel = 0;
+    for (const Tensor& t : tensors) ndim = std::max(ndim, t.dim()), numel += t.numel();
+    this->dim = ndim == 1 && numel == 0 ? 0 : wrap_dim(dim, ndim);  // of nothing but (0,) dim may be any
     for (const Tensor& t : tensors)
       lengths.push_back(t.dim() == ndim ? t.size(this->dim) : 0);  // (0,) counts as nothing
   }
