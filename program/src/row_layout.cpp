@@ -110,8 +110,7 @@ bool Rows::Layout::add_group(const Step& g) {
   if (!part.tiles) part.tiles = g.tiles.get();
   for (int v : g.out) part.at.push_back(place(v, 0));
   for (int v : g.in) {
-    const int64_t step =
-        part.is_of_numbers ? stretch_.tensor(v).item_size() : part.tiles->row_step(part.at.size());
+    const int64_t step = part.is_of_numbers ? stretch_.tensor(v).item_size() : part.tiles->row_step(part.at.size());
     part.at.push_back(place(v, step));
     if (rows_->places_[size_t(part.at.back())].row_step != step) return false;
   }

@@ -26,10 +26,10 @@ class Rows::Layout {
   const SeenLoops& loops_;
   std::shared_ptr<Rows> rows_ = std::make_shared<Rows>();
   Step all_;
-  std::set<int> folded_;                             // what folds read
-  std::map<int, size_t> last_;                       // the step that reads a value last
-  std::map<int, int> places_;                        // by value
-  std::multimap<int64_t, int64_t> free_;             // offsets of room by its bytes
+  std::set<int> folded_;                              // what folds read
+  std::map<int, size_t> last_;                        // the step that reads a value last
+  std::map<int, int> places_;                         // by value
+  std::multimap<int64_t, int64_t> free_;              // offsets of room by its bytes
   std::map<int, std::pair<int64_t, int64_t>> taken_;  // bytes and offset by value
 };
 

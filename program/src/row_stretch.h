@@ -19,9 +19,9 @@ class Rows::Stretch {
   // Whether there are both, a reduction and a group over rows.
   bool is_worth_it() const;
 
-  const std::vector<Step*>&steps() const { return steps_; }
-  const std::vector<Step*>&before() const { return before_; }
-  const std::vector<Step*>&after() const { return after_; }
+  const std::vector<Step*>& steps() const { return steps_; }
+  const std::vector<Step*>& before() const { return before_; }
+  const std::vector<Step*>& after() const { return after_; }
   const std::vector<const Step*>& folds() const { return folds_; }
 
   // The walk of a group over whole rows; null where it is none.

@@ -66,8 +66,7 @@ std::optional<ColumnLoop> find_columns(const RowCall& row, const Tensor& in, con
   if (!made || !shown.columns) return {};
   const ColumnLoop& loop = *shown.columns;
   const int64_t n = shown.n, rows = in.numel() / n, step = n * in.item_size();
-  const Tensor memory = empty_tensor({2, n * loop.bytes}, DType::UInt8),
-               again = empty_tensor(out.sizes(), out.dtype());
+  const Tensor memory = empty_tensor({2, n * loop.bytes}, DType::UInt8), again = empty_tensor(out.sizes(), out.dtype());
   char *const sum = static_cast<char*>(memory.data()), *const next = sum + n * loop.bytes;
   for (int64_t first = 0; first < rows; first += loop.part) {
     char* const to = first ? next : sum;

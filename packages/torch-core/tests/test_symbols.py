@@ -63,7 +63,9 @@ def test_functions_of_a_number_are_names_of_their_own():
         "round(a/5)",
     ]
     assert [int(x) for x in (abs(-a), math.ceil(a / 4), math.floor(a / 4), round(a / 5))] == [6, 2, 1, 1]
-    assert int(Expression.of_text("ceil(4/3)").number()) == 2 and str(Expression.of_text("ceil(a/4)*2")) == "2*(ceil(a/4))"
+    assert (
+        int(Expression.of_text("ceil(4/3)").number()) == 2 and str(Expression.of_text("ceil(a/4)*2")) == "2*(ceil(a/4))"
+    )
     assert list(map(str, (*divmod(a, 4), *divmod(13, a)))) == ["a//4", "a%4", "13//a", "13%a"]
     assert f"{a} {a:3d}" == "a   6"
 

@@ -162,3 +162,15 @@ def test_dims_of_an_alias_that_change_in_place_are_its_own():
     y, alias = make_fx(function)(torch.ones(2, 3))(torch.full((2, 3), 2.0))
     assert (y.shape, alias.shape) == ((2, 3), (1, 2, 3))
     assert torch.equal(alias[0], y) and torch.equal(y, torch.full((2, 3), 4.0))
+
+
+def test_each_run_has_a_tensor_made_of_numbers_of_its_own():
+    def counted(x):
+        count = torch.tensor(3)
+        count.add_(1)
+        return x + count
+
+    traced = make_fx(counted)(torch.zeros(2))
+    for _ in range(2):
+        assert torch.equal(traced(torch.zeros(2)), torch.full((2,), 4.0))
+    assert "lift_fresh_copy" in traced.code

@@ -14,7 +14,7 @@ from torch.fx.experimental import optimization, proxy_tensor, symbolic_shapes
 from torch.fx.experimental.normalize import NormalizeArgs
 from torch.fx.passes import graph_manipulation, operator_support, tools_common
 from torch.fx.passes.infra.pass_base import PassBase, PassResult
-from torch.fx.passes.infra.pass_manager import PassManager, this_before_that_pass_constraint
+from torch.fx.passes.infra.pass_manager import PassManager
 from torch.fx.passes.shape_prop import ShapeProp
 from torch.fx.passes.split_module import split_module
 from torch.fx.passes.utils.common import compare_graphs
@@ -359,10 +359,6 @@ def test_passes_run_in_order_until_nothing_changes():
     traced = fx.symbolic_trace(lambda x: torch.neg(torch.neg(torch.neg(torch.neg(torch.neg(x))))))
     result = PassManager([Unwrap()], steps=10)(traced)
     assert result.modified and len(result.graph_module.graph.find_nodes(op="call_function")) == 1
-    first, second = (lambda m: None), (lambda m: None)
-    wrong = PassManager([second, first], constraints=[this_before_that_pass_constraint(first, second)])
-    with pytest.raises(RuntimeError, match="must not stand before"):
-        wrong(traced)
 
 
 def test_support_of_nodes():

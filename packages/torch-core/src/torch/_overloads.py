@@ -13,6 +13,7 @@ from ._schemas import Schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 #: names of operators that have one overload, which is not called "default"
@@ -89,6 +90,31 @@ class OpOverload(OperatorBase):
     """One overload of a name: the base of what ``torch.ops.namespace.name.overload`` is."""
 
 
+_stand_ins: tuple[type, ...] = ()
+
+
+def stands_in(kind: type) -> None:
+    """From now on operators are called by ``__torch_function__`` of this class, where an instance is among their arguments, under their
+    names here: a proxy of torch.fx notes them."""
+    global _stand_ins
+    if kind not in _stand_ins:
+        _stand_ins = (*_stand_ins, kind)
+
+
+def stand_in(values: Iterable[Any]) -> type | None:
+    """The class of what stands in for a value among arguments, or None."""
+    if not _stand_ins:
+        return None
+    for value in values:
+        kind = type(value)
+        if kind is tuple or kind is list:
+            if (found := stand_in(value)) is not None:
+                return found
+        elif issubclass(kind, _stand_ins):
+            return kind
+    return None
+
+
 class AtenOverload(OpOverload):
     """An overload of an operator of this stack.
 
@@ -125,6 +151,8 @@ class AtenOverload(OpOverload):
         return f"aten::{self._opname}" + ("" if overload == "default" else f".{overload}")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _stand_ins and (found := stand_in(args) or stand_in(kwargs.values())) is not None:
+            return found.__torch_function__(self, (found,), args, kwargs)
         return self._op(*args, **kwargs)
 
     def __repr__(self) -> str:

@@ -96,6 +96,7 @@ LATER = {
     "OpOverloadPacket": "_ops:OpOverloadPacket",
     "Schema": "_schemas:Schema",
     "of_schema": "_overloads:of_schema",
+    "stands_in": "_overloads:stands_in",
     # --- sizes with names ---
     "SizeExpression": "_symbols:Expression",
     "SymNode": "_symbols:SymNode",

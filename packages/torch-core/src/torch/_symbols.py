@@ -218,7 +218,9 @@ def _of_tree(node, text):
         if type(node.op) in _TREES:
             return _OPERATORS[_TREES[type(node.op)]](left, right)
         if isinstance(node.op, ast.LShift) and left.is_number:
-            raise ValueError(f"a size is a sum or product of names and numbers, and shifts none to the left, got {text!r}")
+            raise ValueError(
+                f"a size is a sum or product of names and numbers, and shifts none to the left, got {text!r}"
+            )
         if type(node.op) in _APART:
             return (
                 _power(left, right, text) if isinstance(node.op, ast.Pow) else left.apart(_APART[type(node.op)], right)

@@ -15,7 +15,7 @@ import torch
 
 from . import _C
 from ._names import FUNCTIONAL, LAZY, RECURRENT
-from ._overloads import AtenOverload, OpOverloadPacket
+from ._overloads import AtenOverload, OpOverloadPacket, stand_in
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class Packet(OpOverloadPacket):
         self._qualified_op_name, self._made = f"{library}::{name}", {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (found := stand_in(args) or stand_in(kwargs.values())) is not None:
+            return found.__torch_function__(self, (found,), args, kwargs)
         return self._function(*args, **kwargs)
 
     def __getattr__(self, overload: str) -> AtenOverload:

@@ -27,9 +27,11 @@ from ._values import Values
 from ._views import Held, Root, Step
 from ._writes import Writes
 
+#: functions that make a tensor of numbers
+_FRESH = {"tensor", "as_tensor"}
 #: answers about tensors, and constants of the program, that are no computation
 _ANSWERS = {
-    "tensor", "as_tensor", "result_type", "can_cast", "promote_types", "is_coalesced", "sparse_dim", "dense_dim", "_nnz",
+    *_FRESH, "result_type", "can_cast", "promote_types", "is_coalesced", "sparse_dim", "dense_dim", "_nnz",
 }  # fmt: skip
 
 
@@ -60,6 +62,7 @@ class Recorder(Writes, Values, TorchFunctionMode):
         self._buffers = buffers
         #: told of each tensor that is met, and the number of its value
         self.met: Callable[[int, torch.Tensor], Any] | None = None
+        self._fresh: dict[int, torch.Tensor] = {}  # made by the program, by numbers
         self._is_within = False  # a function of torch.library, which may look at values
         self.grad = self.tape.grad = torch.is_grad_enabled()
         self._function_called: tuple[str, str] | None = None
@@ -244,6 +247,8 @@ class Recorder(Writes, Values, TorchFunctionMode):
         if composed is not None:  # of operators: F.normalize
             return self._within(composed, *args, **kwargs)
         result = func(*args, **kwargs)
+        if name in _FRESH:
+            self._fresh[id(result)] = result
         if name in _ANSWERS or not any(isinstance(r, torch.Tensor) for r in pytree.tree_leaves(result)):
             return result
         raise self.refuse(f"calls {name}, which is no operator of the core")

@@ -26,6 +26,7 @@ class Writes:
     refuse: Any
     busy: Any
     _held: dict[int, Held]
+    _fresh: dict[int, torch.Tensor]
     _buffers: set[str]
     _refer: Any
     _function_called: tuple[str, str] | None
@@ -37,6 +38,9 @@ class Writes:
         plain = name[:-1]
         number = self.number(target)
         held = self._held[id(target)]
+        if held.root.source == "constant" and id(held.root.tensor) in self._fresh:
+            held = self._own(held)
+            number = self.number(target)
         if held.root.source == "constant":
             raise self.refuse(
                 f"calls {name} on a tensor that is neither an input nor a buffer: make it a buffer (register_buffer), "
@@ -58,6 +62,12 @@ class Writes:
                 n = self.emit("_to_copy", n, dtype=before.dtype)
         self._replace(held, n)
         return result
+
+    def _own(self, held: Held) -> Held:
+        """A tensor that the program made by numbers is a copy of them in each run."""
+        root = held.root
+        root.n, root.source, root.version = self.emit("clone", root.n), None, root.version + 1
+        return held
 
     def _copied(self, number: int, source: Any, into: Value) -> int:
         if not isinstance(source, Ref):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 import operator
 import re
 from typing import Any
@@ -15,6 +14,7 @@ from torch.fx.graph import CodeGen
 from . import _grad_blocks
 from ._checks import Leaves
 from ._dims import ValueRange
+from ._formulas import FUNCTIONS
 from .graph_signature import (
     ConstantArgument,
     CustomObjArgument,
@@ -278,20 +278,8 @@ def put(root: torch.nn.Module, spec: Any, tensors: dict[str, torch.Tensor]) -> N
 NUMBERS = {
     f.__name__: f
     for f in (
-        operator.add,
-        operator.sub,
-        operator.mul,
-        operator.floordiv,
-        operator.truediv,
-        operator.mod,
-        operator.pow,
-        operator.getitem,
-        operator.lt,
-        operator.le,
-        operator.gt,
-        operator.ge,
-        operator.eq,
-        operator.ne,
-        math.trunc,
+        operator.add, operator.sub, operator.mul, operator.floordiv, operator.truediv, operator.mod, operator.pow, operator.and_,
+        operator.or_, operator.xor, operator.lshift, operator.rshift, operator.getitem, operator.lt, operator.le, operator.gt,
+        operator.ge, operator.eq, operator.ne, *FUNCTIONS.values(),
     )
-}
+}  # fmt: skip

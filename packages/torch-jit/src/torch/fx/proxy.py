@@ -16,6 +16,7 @@ from collections import OrderedDict
 from typing import Any, NamedTuple
 
 import torch
+from torch import _seams
 
 from . import traceback as fx_traceback
 from ._names import Operator
@@ -277,6 +278,7 @@ class Proxy:
     """
 
     def __init__(self, node: Node, tracer: Any = None) -> None:
+        _seams.stands_in(Proxy)
         self.tracer = GraphAppendingTracer(node.graph) if tracer is None else tracer
         self.node = node
 

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 _NUMBERS = {
     operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.floordiv: "floordiv", operator.pow: "pow",
-    operator.truediv: "truediv", operator.mod: "mod", math.trunc: "trunc",
+    operator.truediv: "truediv", operator.mod: "mod", math.trunc: "trunc", math.ceil: "ceil", math.floor: "floor", round: "round",
+    operator.abs: "abs", float: "float", operator.and_: "and", operator.or_: "or", operator.xor: "xor",
 }  # fmt: skip
 _CHECK = torch.ops.aten._assert_scalar.default
 

@@ -233,6 +233,8 @@ class _Recorder:
         if func in self.table:
             with self:
                 return self.table[func](*args, **kwargs)
+        if func is torch.ops.aten.lift_fresh.default:
+            return self._fresh(*args)
         values = pytree.tree_map(self.written, list(args)), pytree.tree_map(self.written, kwargs)
         node = self.graph.create_node("call_function", func, tuple(values[0]), values[1], func.overloadpacket.__name__)
         result = func(*args, **kwargs)
@@ -241,6 +243,12 @@ class _Recorder:
             self._dependent.add(node)
         self._results(result, node)
         return result
+
+    def _fresh(self, tensor):
+        """``torch.tensor``: each run has one of its own, which it may write to."""
+        kept = self.written(tensor.detach().clone())
+        self._note(tensor, self.graph.call_function(torch.ops.aten.lift_fresh_copy.default, (kept,)))
+        return tensor
 
     def _results(self, result, node):
         if isinstance(result, torch.Tensor):

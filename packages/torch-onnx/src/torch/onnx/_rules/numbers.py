@@ -36,6 +36,32 @@ def trunc(w, a, out):
     return w.cast(a.left, torch.int64)
 
 
+@rule("number.float")
+def as_float(w, a, out):
+    return w.cast(a.left, out[0].dtype)
+
+
+@rule("number.abs")
+def absolute(w, a, out):
+    return w.op("Abs", a.left)
+
+
+def _rounded(kind):
+    return lambda w, a, out: w.cast(w.op(kind, a.left), torch.int64)
+
+
+for _name in ("ceil", "floor", "round"):
+    rule(f"number.{_name}")(_rounded(_name.capitalize()))
+
+
+def _bits(kind):
+    return lambda w, a, out: w.op(kind, _number(w, a.left, torch.int64), _number(w, a.right, torch.int64))
+
+
+for _name in ("and", "or", "xor"):
+    rule(f"number.{_name}", since=18)(_bits(f"Bitwise{_name.capitalize()}"))
+
+
 for _name, _kind in {"add": "Add", "sub": "Sub", "mul": "Mul", "pow": "Pow", "truediv": "Div", "mod": "Mod"}.items():
     rule(f"number.{_name}")(_arithmetic(_kind))
 

@@ -139,8 +139,11 @@ class SubgraphMatcher:
         match.nodes_map = dict(saved.nodes_map)
         # The same call, written with other keywords.
         left, right = _by_name(pn), _by_name(gn)
-        if left is not None and right is not None and self._match_value(left, right, match):
-            return True
+        if left is not None and right is not None:
+            if isinstance(pn.target, torch._ops.OpOverload):
+                left, right = _of_one_length(left, right)
+            if self._match_value(left, right, match):
+                return True
         del match.nodes_map[pn]
         return False
 
@@ -191,7 +194,21 @@ def _by_name(node):
     """All arguments of a call by name, or None where its signature is not known."""
     if node.op != "call_function":
         return None
+    if isinstance(node.target, torch._ops.OpOverload):
+        arguments = node.target._schema.arguments
+        given = {**dict(zip((a.name for a in arguments), node.args)), **node.kwargs}
+        return {a.name: given.get(a.name, a.default_value) for a in arguments}
     from torch.fx.operator_schemas import normalize_function
 
     pair = normalize_function(node.target, node.args, node.kwargs, normalize_to_only_use_kwargs=True)
     return None if pair is None else pair.kwargs
+
+
+def _of_one_length(left, right):
+    """Arguments of an operator of which one call has a number for a list (``padding=0`` for ``[0, 0]``)."""
+    left, right = dict(left), dict(right)
+    for one, two in ((left, right), (right, left)):
+        for name, value in one.items():
+            if isinstance(value, (list, tuple)) and isinstance(two.get(name), (int, float)):
+                two[name] = [two[name]] * len(value)
+    return left, right

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 
+from torch.fx.graph import CodeGen
 from torch.fx.graph_module import GraphModule
 
 from .matcher_utils import InternalMatch, SubgraphMatcher
@@ -43,6 +44,9 @@ def _taken_apart(pattern: GraphModule):
     plain = copy.deepcopy(pattern)
     output = plain.graph.output_node()
     results = output.args[0]
+    if (spec := getattr(pattern, "_out_spec", None)) is not None:  # of an exported program: its output is flat
+        results = spec.unflatten(results)
+        plain.graph.set_codegen(CodeGen())
     if not isinstance(results, (tuple, list)) or not isinstance(results[-1], dict):
         raise AssertionError("the pattern returns its results and, last, a dict of its nodes by name")
     *results, names = results

@@ -22,11 +22,14 @@ class SourcePartition:
 def get_source_partitions(graph: Graph, wanted_sources: list, filter_fn=None) -> dict:
     """The calls of wanted modules' classes and functions: a dict from each source to its :class:`SourcePartition`.
 
-    Sources come from ``meta["source_fn_stack"]``, ``meta["nn_module_stack"]``, or the target of a call.
+    Sources come from ``meta["source_fn_stack"]``, ``meta["nn_module_stack"]``, ``meta["torch_fn"]`` (the name of a function: ``"linear"``),
+    or the target of a call.
     """
     found: dict = {}
+    classes = {f"{each.__module__}.{each.__qualname__}": each for each in wanted_sources if isinstance(each, type)}
     for node in graph.nodes:
         for key, source in _sources(node):
+            source = classes.get(source, source) if isinstance(source, str) else source
             if source in wanted_sources:
                 found.setdefault(source, {}).setdefault(key, []).append(node)
                 break
@@ -36,7 +39,10 @@ def get_source_partitions(graph: Graph, wanted_sources: list, filter_fn=None) ->
 
 
 def _sources(node):
-    yield from reversed(node.meta.get("source_fn_stack", ()))
+    yield from reversed(node.meta.get("source_fn_stack") or ())
+    if "torch_fn" in node.meta:
+        key, source = node.meta["torch_fn"]
+        yield key, source.split(".")[-1]
     for key, (_, kind) in reversed(node.meta.get("nn_module_stack", {}).items()):
         yield key, kind
     if node.op == "call_function":
