@@ -1,6 +1,6 @@
-// Rows of bytes times a panel (int8_products.h) on AMX tiles: 64 bytes of K of 16 rows are a tile as they lie, and so are
-// those of half a panel. Rows are read 16 at a time, and the last 64 bytes of each beyond its end, where they meet zeros:
-// memory reaches that far.
+// Rows of bytes times a panel (int8_products.h) on AMX tiles: 64 bytes of K of 16 rows are a tile as they lie, and so
+// are those of half a panel. Rows are read 16 at a time, and the last 64 bytes of each beyond its end, where they meet
+// zeros: memory reaches that far.
 #pragma once
 #include <algorithm>
 #include <cstring>
@@ -10,7 +10,7 @@
 #include "os/os.h"
 #include "torch/core/cpu.h"
 
-#ifdef TORCH_HAS_DOT4
+#ifdef TORCH_INT8_512
 
 namespace torch::TORCH_ISA {
 

@@ -134,9 +134,11 @@ void int8_convolution(const Int8Convolution& p) {
     int8_pack(p.weight, s.o, k, made.get());
     weight = made.get();
   }
-#ifdef TORCH_HAS_DOT4
+#ifdef TORCH_INT8_512
   if (OnTiles::are_there()) return convolve<OnTiles>(p, weight);
-  if (cpu_features().avx512_vnni) return convolve<Dot4<uint8_t>>(p, weight);
+#endif
+#ifdef TORCH_HAS_DOT4
+  if (has_dot4()) return convolve<Dot4<uint8_t>>(p, weight);
 #endif
   if (p.result.flip == 0 && p.zero <= kNarrow && greatest(p.x, s.n * s.in_plane() * s.c) <= kNarrow)
     return convolve<Narrow<uint8_t>>(p, weight);

@@ -92,7 +92,7 @@ void lay_out(const Int8Convolution& p, const Layout& layout, const uint8_t* from
 }
 
 // A block of K of `lanes` places, from `place` on; rows of the layout stand at `offsets`.
-#ifdef TORCH_HAS_DOT4
+#ifdef TORCH_INT8_512
 TORCH_TILE void fill_panel(Dot4<int8_t>, const uint8_t* place, const int64_t* offsets, int64_t steps, int lanes,
                            int32_t, char* panel) {
   for (int64_t s = 0; s < steps; ++s, offsets += 4)
@@ -282,7 +282,7 @@ TORCH_TILE void convolve(const Int8Convolution& p, Panel one_panel) {
   });
 }
 
-#ifdef TORCH_HAS_DOT4
+#ifdef TORCH_INT8_512
 void panel_of_bytes(Task<Dot4<int8_t>>& task, const uint8_t* place, int64_t row, bool half) {
   if (half)
     task.products<1>(place, row);
@@ -300,8 +300,8 @@ void panel_of_pairs(Task<Pairs>& task, const uint8_t* place, int64_t row, bool h
 }  // namespace
 
 void int8_grouped_convolution(const Int8Convolution& p) {
-#ifdef TORCH_HAS_DOT4
-  if (cpu_features().avx512_vnni) return convolve<Dot4<int8_t>>(p, panel_of_bytes);
+#ifdef TORCH_INT8_512
+  if (has_dot4()) return convolve<Dot4<int8_t>>(p, panel_of_bytes);
 #endif
   convolve<Pairs>(p, panel_of_pairs);
 }

