@@ -226,12 +226,33 @@ def test_channel_dropout_drops_whole_channels(layer):
     assert 0.4 < (y == 0).double().mean() < 0.6
 
 
+@pytest.mark.parametrize("f, dims", [(F.dropout2d, 3), (F.dropout2d, 5), (F.dropout3d, 3), (F.dropout3d, 6)])
+def test_channel_dropout_says_which_dim_it_takes_for_channels(f, dims):
+    with pytest.warns(UserWarning, match=rf"{f.__name__}: expected .* dims, got shape .* dim 1 counts as channels"):
+        f(torch.ones([2] * dims))
+
+
 @pytest.mark.parametrize("layer", [nn.AlphaDropout, nn.FeatureAlphaDropout])
 def test_alpha_dropout_keeps_mean_and_variance(layer):
     torch.manual_seed(0)
     y = layer(0.3)(torch.randn(400, 400))
     assert y.mean().item() == pytest.approx(0.0, abs=0.02)
     assert y.var().item() == pytest.approx(1.0, abs=0.03)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+@pytest.mark.parametrize("order", [(0, 3, 1, 2), (3, 1, 2, 0)])
+def test_dropout_keeps_the_order_of_dims_in_memory(order, dtype):
+    gapped = torch.arange(240.0, dtype=dtype).add(1).view(2, 3, 4, 10)[..., ::2]
+    x = gapped.permute(order).requires_grad_()
+    y = F.dropout(x, 0.5)
+    assert y.stride() == torch.empty_like(x).stride()
+    assert torch.equal(y, torch.where(y == 0, y, 2 * x)) and 0 < (y == 0).sum() < y.numel()
+    y.sum().backward()
+    assert torch.equal(x.grad, torch.where(y == 0, 0.0, 2.0).to(dtype))
+    mask = torch.native_dropout(x, 0.5, True)[1]
+    other = torch.ops.aten.native_dropout_backward(torch.ones(x.shape, dtype=dtype), mask, 2.0)
+    assert torch.equal(other, mask.to(dtype) * 2)
 
 
 def test_in_place_dropout_writes_over_its_input():
@@ -507,3 +528,21 @@ def test_norms_of_ones_own_are_lazy_through_the_base_class():
     norm = LazyAnyBatchNorm()
     assert norm(torch.randn(4, 5, 2, 2, 2)).shape == (4, 5, 2, 2, 2)
     assert type(norm) is AnyBatchNorm and norm.running_mean.shape == (5,)
+
+
+def test_the_norm_of_rows_is_a_constant_to_tangents():
+    from torch.autograd import forward_ad
+
+    table = torch.tensor([[3.0, 4.0], [6.0, 8.0]])
+    with forward_ad.dual_level():
+        rows = F.embedding(torch.tensor([1, 1]), forward_ad.make_dual(table, torch.ones(2, 2)), max_norm=1.0)
+        assert forward_ad.unpack_dual(rows).tangent.tolist() == [[1, 1], [1, 1]]
+    assert torch.allclose(table, torch.tensor([[3.0, 4.0], [0.6, 0.8]]))
+
+
+def test_a_padding_index_outside_of_the_table_of_bags_is_refused():
+    for padding_idx in (-3, 2):
+        with pytest.raises(
+            RuntimeError, match=f"embedding_bag: padding_idx {padding_idx} must be within num_embeddings 2"
+        ):
+            F.embedding_bag(torch.tensor([[0]]), torch.ones(2, 2), padding_idx=padding_idx)

@@ -107,18 +107,25 @@ Tensor bernoulli_each_kernel(const Tensor& self, const Tensor& p, Generator* gen
   return self;
 }
 
+// The same numbers, element for element where those of `lead` lie.
+Tensor lying_as(const Tensor& lead, const Tensor& t, DType dtype) {
+  if (t.dtype() == dtype && t.strides() == lead.strides()) return t;
+  const Tensor fresh = empty_like_tensor(lead, dtype);
+  copy_into(fresh, t);
+  return fresh;
+}
+
 std::tuple<Tensor, Tensor> native_dropout_kernel(const Tensor& input, double p, std::optional<bool> train) {
   TORCH_CHECK(p >= 0 && p <= 1, "dropout: expected a probability from 0 to 1, got p=", p);
   TORCH_CHECK_IMPLEMENTED(is_floating(input.dtype()) || is_complex(input.dtype()), "dropout: not implemented for ",
                           input.dtype());
-  Tensor out = empty_tensor(input.sizes(), input.dtype(), input.device()),
-         mask = empty_tensor(input.sizes(), DType::Bool, input.device());
+  const Tensor out = empty_like_tensor(input, input.dtype()), mask = empty_like_tensor(out, DType::Bool);
   const RandomKernels* const kernels = random_kernels(out.device());
   if (out.numel() == 0 || !kernels) return {out, mask};
   const bool drops = train.value_or(true);
   const uint64_t threshold = drops ? threshold_of(1 - p) : kAlways;
   const double scale = !drops ? 1 : p == 1 ? 0 : 1 / (1 - p);
-  const Tensor x = input.is_contiguous() ? input : contiguous_copy(input);
+  const Tensor x = lying_as(out, input, input.dtype());
   uint8_t* const kept = mask.data<uint8_t>();
   Generator& g = generator_or_default("native_dropout", nullptr, out.device());
   if (input.dtype() == DType::Float32) {
@@ -153,14 +160,14 @@ Tensor native_dropout_backward_kernel(const Tensor& grad, const Tensor& mask, do
   TORCH_CHECK(grad.sizes() == mask.sizes() && mask.dtype() == DType::Bool,
               "native_dropout_backward: expected a torch.bool mask of grad's shape ", grad.sizes(), ", got ", mask);
   const DType t = is_floating(grad.dtype()) || is_complex(grad.dtype()) ? grad.dtype() : default_dtype();
-  Tensor out = empty_tensor(grad.sizes(), t, grad.device());
+  const Tensor out = empty_like_tensor(mask, t);
   if (out.numel() == 0 || out.is_meta()) return out;
   if (out.device().type != DeviceType::CPU) {
     const DType wide = compute_dtype(t);
     copy_into(out, mul(as_dtype(grad, wide), mul(_to_copy(mask, real_of(wide)), number(scale))));
     return out;
   }
-  const Tensor g = as_contiguous(grad, t), m = mask.is_contiguous() ? mask : contiguous_copy(mask);
+  const Tensor g = lying_as(out, grad, t), m = lying_as(out, mask, DType::Bool);
   const uint8_t* const kept = m.data<uint8_t>();
   visit_dtype(t, [&](auto zero) {
     using T = decltype(zero);

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import torch
 
 from ._ops import ops
@@ -50,6 +52,13 @@ def _dropout_channels(op, input, p, training, inplace):
     return _channel_noise(op, input, p, training, inplace, lambda keep: input * keep.mul_(scale))
 
 
+def _warn_of_dims(op, input, usual):
+    if input.dim() not in usual:
+        expected = " or ".join(map(str, usual))
+        shape = tuple(input.shape)
+        warnings.warn(f"{op}: expected {expected} dims, got shape {shape}: dim 1 counts as channels", stacklevel=3)
+
+
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Drop whole channels of ``input`` (N, C, L) or (C, L)."""
     if input.dim() not in (2, 3):
@@ -63,6 +72,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     >>> torch.nn.functional.dropout2d(torch.ones(1, 100, 2, 2)).unique()
     tensor([0., 2.])
     """
+    _warn_of_dims("dropout2d", input, (4,))
     return _dropout_channels("dropout2d", input, p, training, inplace)
 
 
@@ -72,6 +82,7 @@ def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     >>> torch.nn.functional.dropout3d(torch.ones(1, 100, 2, 2, 2)).unique()
     tensor([0., 2.])
     """
+    _warn_of_dims("dropout3d", input, (4, 5))
     return _unbatched(_dropout_channels, 5, "dropout3d", input, p, training, inplace)
 
 

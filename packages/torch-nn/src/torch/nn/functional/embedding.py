@@ -46,6 +46,7 @@ def _renorm(weight, rows, max_norm, norm_type):
     if weight.is_meta:  # which rows are used is not known, and nothing is written
         return
     with torch.no_grad():
+        weight = torch.autograd.forward_ad.unpack_dual(weight).primal  # a constant to tangents, as to gradients
         rows = torch.unique(rows)
         used = weight[rows]
         norms = torch.norm(used, p=norm_type, dim=1, keepdim=True)
@@ -63,11 +64,11 @@ def embedding_renorm_(weight: Tensor, indices: Tensor, max_norm: float, norm_typ
     return weight
 
 
-def _check_padding(op, padding_idx, num):
+def _check_padding(op, padding_idx, num, error=AssertionError):
     if padding_idx is None:
         return -1
     if not -num <= padding_idx < num:
-        raise AssertionError(f"{op}: padding_idx {padding_idx} must be within num_embeddings {num}")
+        raise error(f"{op}: padding_idx {padding_idx} must be within num_embeddings {num}")
     return padding_idx % num
 
 
@@ -150,7 +151,7 @@ def embedding_bag(
         bags, count, rows = *_bags(input, offsets, include_last_offset), input
     else:
         raise ValueError(f"embedding_bag: input has to be 1D or 2D Tensor, but got Tensor of dimension {input.dim()}")
-    padding_idx = _check_padding("embedding_bag", padding_idx, weight.shape[0])
+    padding_idx = _check_padding("embedding_bag", padding_idx, weight.shape[0], RuntimeError)
     if max_norm is not None:
         _renorm(weight, rows, max_norm, norm_type)
 
