@@ -128,6 +128,7 @@ def test_marks_of_devices():
         self.fail("must not run")
 
     @devices.skipCUDAIf(True, "no")
+    @devices.skipCUDAIfRocm(msg="words of one's own")
     @devices.onlyCPU
     @devices.onlyNativeDeviceTypes
     def test_runs(self, device):

@@ -228,3 +228,10 @@ def test_attention_never_holds_more_scores_than_a_tile(monkeypatch):
     q = torch.randn(2, 4, 1024, 8, requires_grad=True)
     F.scaled_dot_product_attention(q, q, q).sum().backward()
     assert 0 < biggest <= 1 << 20
+
+
+def test_a_bias_is_not_added_to_keys_that_are_given():
+    one, given = torch.ones(1, 1, 2), torch.ones(1, 3, 2)
+    weights = torch.ones(6, 2), torch.ones(6), one, one, False, 0.0, torch.ones(2, 2), torch.ones(2)
+    with pytest.raises(AssertionError, match="bias_k and bias_v cannot be added to static_k"):
+        F.multi_head_attention_forward(one, one, one, 2, 1, *weights, static_k=given, static_v=given)

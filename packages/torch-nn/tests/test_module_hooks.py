@@ -219,3 +219,15 @@ def test_hooks_are_brought_into_another_order_in_their_dictionary():
     module._forward_hooks.move_to_end(second.id, last=False)
     module(torch.ones(1))
     assert order == ["second", "first"]
+
+
+def test_backward_hooks_warn_where_a_result_has_no_place_for_them():
+    class Named(nn.Module):
+        def forward(self, x):
+            return {"y": x * 2}
+
+    module, seen = Named(), []
+    module.register_full_backward_hook(lambda *args: seen.append(args))
+    with pytest.warns(UserWarning, match="output should be a Tensor or a tuple of Tensors, but is <class 'dict'>"):
+        module(torch.ones(1, requires_grad=True))["y"].backward()
+    assert not seen

@@ -1,7 +1,11 @@
 """state_dict, load_state_dict and their hooks."""
 
 import collections
+import copy
+import gc
+import pickle
 import warnings
+import weakref
 
 import pytest
 import torch
@@ -149,7 +153,7 @@ def test_extra_state_goes_along():
 def test_hooks_of_saving_and_loading():
     layer = nn.Linear(1, 1)
     layer.register_state_dict_pre_hook(lambda module, prefix, keep_vars: module.register_buffer("late", torch.zeros(1)))
-    layer.register_state_dict_post_hook(lambda module, state, prefix, metadata: state.pop("bias"))
+    layer.register_state_dict_post_hook(lambda module, state, *rest: state.__delitem__("bias"))
     assert list(layer.state_dict()) == ["weight", "late"]
 
     layer = nn.Linear(1, 1)
@@ -287,3 +291,53 @@ def test_a_module_that_loads_its_own_part_less_strictly_misses_nothing():
     layer = torch.nn.Sequential(Lenient(1, 1))
     keys = layer.load_state_dict({"0.weight": torch.tensor([[3.0]]), "0.other": torch.ones(1)})
     assert keys == ([], []) and layer[0].weight.item() == 3
+
+
+def test_a_post_hook_of_state_dict_returns_nothing_and_is_not_registered_again():
+    def hook(module, state, prefix, metadata):
+        return {}
+
+    layer = nn.Linear(1, 1)
+    layer.register_state_dict_post_hook(hook)
+    with pytest.raises(RuntimeError, match="state_dict post-hook must return None .* got dict"):
+        layer.state_dict()
+    with pytest.raises(RuntimeError, match="already registered by register_state_dict_post_hook"):
+        layer._register_state_dict_hook(hook)
+
+
+def _note(module, *rest):
+    module.noted = True
+
+
+def test_a_hook_of_loading_does_not_keep_its_module():
+    layer = nn.Linear(1, 1)
+    layer.register_load_state_dict_pre_hook(_note)
+    (hook,) = layer._load_state_dict_pre_hooks.values()
+    for other in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer))):
+        other.load_state_dict(layer.state_dict())
+        assert other.noted and not hasattr(layer, "noted")
+    gc.disable()
+    try:
+        gone = weakref.ref(layer)
+        del layer, other
+        assert gone() is None
+    finally:
+        gc.enable()
+    with pytest.raises(RuntimeError, match="its module is gone"):
+        hook({}, "", {}, True, [], [], [])
+
+
+@pytest.mark.parametrize("assign", [False, True])
+def test_what_waits_for_its_shape_loads_from_what_waits_too(assign):
+    layer = nn.LazyBatchNorm1d()
+    layer.load_state_dict(nn.LazyBatchNorm1d().state_dict(), assign=assign)
+    assert layer.has_uninitialized_params()
+    assert layer(torch.ones(2, 3)).shape == (2, 3)
+
+
+@pytest.mark.parametrize("place", [nn.UninitializedParameter, nn.UninitializedBuffer])
+def test_a_place_without_a_shape_is_not_shared(place):
+    layer = nn.Module()
+    layer.place = place()
+    with pytest.raises(RuntimeError, match=f"share_memory_: {place.__name__} has no memory to share yet"):
+        layer.share_memory()

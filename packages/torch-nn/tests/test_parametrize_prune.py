@@ -192,3 +192,18 @@ def test_an_ema_of_buffers_rounds_counts_down():
         layer.num_batches_tracked.fill_(count)
         average.update_parameters(layer)
     assert average.module.num_batches_tracked.item() == 5  # 1, then 2.5, then (2 + 9) / 2
+
+
+def test_methods_of_ones_own_count_what_to_prune_with_the_names_of_pytorch():
+    assert (prune._compute_nparams_toprune(3, 10), prune._compute_nparams_toprune(0.25, 10)) == (3, 2)
+    prune._validate_pruning_amount(10, 10)
+    prune._validate_pruning_amount(0.9, 0)
+    with pytest.raises(ValueError, match="amount=11 should be smaller"):
+        prune._validate_pruning_amount(11, 10)
+    with pytest.raises(TypeError, match="Invalid type for amount"):
+        prune._validate_pruning_amount_init("1")
+
+
+def test_spectral_norm_needs_a_shape():
+    with pytest.raises(ValueError, match="spectral_norm: parameter 'weight' of LazyLinear.* has no shape yet"):
+        nn.utils.spectral_norm(nn.LazyLinear(2))

@@ -360,3 +360,9 @@ def test_the_output_of_a_layer_may_be_changed_in_place():
     (expected,) = torch.autograd.grad((layer(x)[0] * 2).sum(), x)
     (found,) = torch.autograd.grad(layer(x)[0].mul_(2).sum(), x)
     assert torch.equal(found, expected)
+
+
+def test_a_packed_sequence_that_is_where_it_should_be_stays_the_same():
+    packed = nn.utils.rnn.pack_padded_sequence(torch.ones(3, 2, 1), [3, 1])
+    assert packed.cpu() is packed and packed.to("cpu", torch.float32) is packed
+    assert packed.double().cpu().data.dtype == torch.float64

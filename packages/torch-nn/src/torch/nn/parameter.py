@@ -148,6 +148,9 @@ class UninitializedTensorMixin:
     def size(self, dim: int | None = None) -> Any:
         return self.shape
 
+    def share_memory_(self) -> Any:
+        raise RuntimeError(f"share_memory_: {type(self).__name__} has no memory to share yet: {_WAY_OUT}")
+
     def materialize(
         self, shape: Any, device: torch.device | str | int | None = None, dtype: torch.dtype | None = None
     ) -> None:
@@ -190,7 +193,6 @@ _OF_UNINITIALIZED = frozenset(
         "is_complex",
         "get_device",
         "requires_grad_",
-        "share_memory_",
         "is_shared",
         "copy_",
         "__hash__",

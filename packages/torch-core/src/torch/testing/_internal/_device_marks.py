@@ -64,7 +64,10 @@ class skipIf:
     def __init__(self, dep: bool | str, reason: str, device_type: str | None = None) -> None:
         self.dep, self.reason, self.device_type = dep, reason, device_type
 
-    def __call__(self, fn: Any) -> Any:
+    def __call__(self, fn: Any = None, *, msg: str | None = None) -> Any:
+        if fn is None:  # with a reason of one's own: @skipCUDAIfRocm(msg="...")
+            return skipIf(self.dep, msg or self.reason, self.device_type)
+
         @functools.wraps(fn)
         def wrapped(self_, *args, **kwargs):
             holds = getattr(self_, self.dep, True) if isinstance(self.dep, str) else self.dep

@@ -253,6 +253,8 @@ def multi_head_attention_forward(
         padding = None if padding is None else torch.cat([padding, padding.new_zeros(batch, extra)], -1)
 
     if bias_k is not None:
+        if static_k is not None or static_v is not None:
+            raise AssertionError("multi_head_attention: bias_k and bias_v cannot be added to static_k and static_v")
         k, v = torch.cat([k, bias_k.repeat(1, batch, 1)]), torch.cat([v, bias_v.repeat(1, batch, 1)])
         widen(1)
 

@@ -97,6 +97,12 @@ def call(module, args, kwargs):
             if replaced is not None:
                 output = replaced
         if probe is not None:
+            if not isinstance(output, (torch.Tensor, tuple, list)):
+                warnings.warn(
+                    f"{type(module).__name__}: backward hooks are not called, for the output should be a Tensor or a tuple "
+                    f"of Tensors, but is {type(output)}",
+                    stacklevel=4,
+                )
             output = probe.watch_outputs(output)
         if last_node_hooks:
             _watch_last_node(module, args, output, last_node_hooks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import warnings
+import weakref
 
 import torch
 from torch import _seams
@@ -74,7 +75,11 @@ class State:
                 module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self._state_dict_hooks.values():
             replaced = hook(self, destination, prefix, metadata)
-            if replaced is not None and not getattr(hook, "_post", False):
+            if replaced is not None:
+                if getattr(hook, "_from_public_api", False):
+                    raise RuntimeError(
+                        f"state_dict post-hook must return None and edit the dict in place, got {type(replaced).__name__}"
+                    )
                 destination = replaced
         return destination
 
@@ -230,11 +235,11 @@ class State:
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Run ``hook(module, state_dict, prefix, metadata)`` afterwards; it may edit ``state_dict`` in place."""
-        hook._post = True
+        hook._from_public_api = True
         return _hooks.add(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook):
-        if getattr(hook, "_post", False):
+        if getattr(hook, "_from_public_api", False):
             raise RuntimeError("this hook is already registered by register_state_dict_post_hook")
         return _hooks.add(self._state_dict_hooks, hook)
 
@@ -254,16 +259,30 @@ class State:
 class _WrappedHook:
     """A pre-hook that may want the module as its first argument; a class, so that it pickles with the module.
 
-    PyTorch pickles its own in a class of this name, with or without the module.
+    PyTorch pickles its own in a class of this name, with or without the module. The module has the hook, so the hook
+    does not hold the module: a cycle would keep both until the garbage collector comes.
     """
 
     module = None
 
     def __init__(self, hook, module):
-        self.hook, self.module = hook, module
+        self.hook, self.module = hook, weakref.ref(module)
 
     def __call__(self, *args):
-        return self.hook(*args) if self.module is None else self.hook(self.module, *args)
+        if self.module is None:
+            return self.hook(*args)
+        module = self.module()
+        if module is None:
+            raise RuntimeError(f"load_state_dict pre-hook {self.hook}: its module is gone")
+        return self.hook(module, *args)
+
+    def __getstate__(self):
+        return {"hook": self.hook, "module": self.module and self.module()}
+
+    def __setstate__(self, state):
+        self.hook = state["hook"]
+        if state.get("module") is not None:
+            self.module = weakref.ref(state["module"])
 
 
 def _by_child(state, prefix):
@@ -306,6 +325,8 @@ class _Copy:
                     given.requires_grad_(current.requires_grad)
             self.registry[self.name] = given
             return
+        if is_lazy(given):
+            return  # both wait for their first input
         if is_lazy(current):
             current.materialize(given.shape)
         current.copy_(given if current.dim() else given.reshape(()))
@@ -323,8 +344,10 @@ def _mismatch(key, current, given):
     """Why ``given`` cannot be loaded into ``current``, or None."""
     if not isinstance(given, torch.Tensor):
         return f"type mismatch for {key}: expected a Tensor, got {type(given).__name__}."
-    if is_lazy(current) or is_lazy(given):
-        return f"{key} of the checkpoint was never initialised: run its lazy module once." if is_lazy(given) else None
+    if is_lazy(current):
+        return None
+    if is_lazy(given):
+        return f"{key} of the checkpoint was never initialised: run its lazy module once."
     if current.shape != given.shape and not (current.dim() == 0 and given.shape == (1,)):
         return (
             f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, "

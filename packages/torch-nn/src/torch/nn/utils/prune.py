@@ -165,7 +165,7 @@ class PruningContainer(BasePruningMethod):
         return method.compute_mask(t, default_mask)
 
 
-def _check_amount(amount):
+def _validate_pruning_amount_init(amount):
     if not isinstance(amount, numbers.Real) or isinstance(amount, bool):
         raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
     if (isinstance(amount, numbers.Integral) and amount < 0) or (
@@ -174,12 +174,20 @@ def _check_amount(amount):
         raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a non-negative integer")
 
 
+# Methods of one's own call these by PyTorch's names.
+def _validate_pruning_amount(amount, tensor_size):
+    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={tensor_size}")
+
+
+def _compute_nparams_toprune(amount, tensor_size):
+    """How many of ``tensor_size`` to prune: ``amount`` is a number or a fraction."""
+    return amount if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
+
+
 def _count(amount, size):
-    """How many of ``size`` to prune: ``amount`` is a number or a fraction."""
-    n = amount if isinstance(amount, numbers.Integral) else round(amount * size)
-    if n > size:
-        raise ValueError(f"amount={amount} should be smaller than the number of parameters to prune={size}")
-    return n
+    _validate_pruning_amount(amount, size)
+    return _compute_nparams_toprune(amount, size)
 
 
 class Identity(BasePruningMethod):
@@ -193,7 +201,7 @@ class RandomUnstructured(BasePruningMethod):
     """Prunes elements at random."""
 
     def __init__(self, amount: Any) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
@@ -219,7 +227,7 @@ class _Structured(BasePruningMethod):
     PRUNING_TYPE = "structured"
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
-        _check_amount(amount)
+        _validate_pruning_amount_init(amount)
         self.amount = amount
         self.dim = dim
 

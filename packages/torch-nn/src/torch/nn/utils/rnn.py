@@ -68,10 +68,11 @@ class PackedSequence(_Packed):
         return self if data is self.data else self._map(data, lambda i: i.to(data.device))
 
     def cuda(self, *args: Any, **kwargs: Any) -> Self:
-        return self._map(self.data.cuda(*args, **kwargs), lambda i: i.cuda(*args, **kwargs))
+        data = self.data.cuda(*args, **kwargs)
+        return self if data is self.data else self._map(data, lambda i: i.cuda(*args, **kwargs))
 
     def cpu(self) -> Self:
-        return self._map(self.data.cpu(), lambda i: i.cpu())
+        return self.to("cpu")
 
     def double(self) -> Self:
         return self.to(torch.float64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..functional import normalize
-from ..parameter import Parameter
+from ..parameter import Parameter, is_lazy
 from .weight_norm import _find
 
 TYPE_CHECKING = False
@@ -116,6 +116,8 @@ def spectral_norm(
     weight = module._parameters[name]
     if weight is None:
         raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+    if is_lazy(weight):
+        raise ValueError(f"spectral_norm: parameter {name!r} of {module} has no shape yet: run the module once first")
     with torch.no_grad():
         rows, columns = as_matrix(weight, dim).shape
         u = normalize(weight.new_empty(rows).normal_(0, 1), dim=0, eps=eps)
