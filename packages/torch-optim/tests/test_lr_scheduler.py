@@ -76,7 +76,8 @@ def test_step_with_an_epoch_jumps_there(make):
     scheduler = make(optimizer)
     optimizer.step()
     for epoch in (5, 2, 7):
-        scheduler.step(epoch)
+        with pytest.warns(UserWarning, match="epoch parameter"):
+            scheduler.step(epoch)
         assert optimizer.param_groups[0]["lr"] == pytest.approx(walked[epoch])
 
 
@@ -356,3 +357,63 @@ def test_the_rate_of_averaged_weights_may_be_one_for_each_group():
         assert [group["lr"] for group in optimizer.param_groups] == [0.5, 0.1]
     with pytest.raises(ValueError, match="swa_lr must have the same length as optimizer.param_groups"):
         torch.optim.swa_utils.SWALR(optimizer, [0.5])
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda o, t: S.CyclicLR(o, t(0.1), t(0.2), 2, base_momentum=t(0.8), max_momentum=t(0.9)),
+        lambda o, t: S.OneCycleLR(o, t(0.1), 8, base_momentum=t(0.8), max_momentum=t(0.9)),
+        lambda o, t: optim.swa_utils.SWALR(o, t(0.05)),
+    ],
+)
+def test_settings_in_tensors_are_copied(make):
+    given = []
+
+    def setting(value):
+        given.append(torch.tensor(value, dtype=torch.float64))
+        return given[-1]
+
+    def seen(change):
+        optimizer = sgd(0.1)
+        scheduler = make(optimizer, setting if change else float)
+        for _ in range(3):
+            for tensor in given:
+                tensor.mul_(0.5)
+            optimizer.step()
+            scheduler.step()
+        group = optimizer.param_groups[0]
+        assert not change or given
+        return [float(group[name]) for name in ("lr", "momentum", "initial_lr")]
+
+    assert seen(True) == pytest.approx(seen(False))
+
+
+def test_groups_say_between_which_momentums_they_cycle():
+    optimizer = sgd()
+    S.CyclicLR(optimizer, 0.1, 0.9, base_momentum=0.7)
+    assert (optimizer.param_groups[0]["base_momentum"], optimizer.param_groups[0]["max_momentum"]) == (0.7, 0.9)
+
+
+def test_plateau_lowers_groups_that_were_added():
+    optimizer = sgd()
+    plateau = S.ReduceLROnPlateau(optimizer, patience=0, min_lr=0.2)
+    optimizer.add_param_group({"params": [torch.zeros(1)], "lr": 3.0})
+    plateau.step(1.0)
+    plateau.step(1.0)
+    assert [group["lr"] for group in optimizer.param_groups] == pytest.approx([0.2, 0.3])
+    listed = S.ReduceLROnPlateau(optimizer, patience=0, min_lr=[0.1, 0.1])
+    optimizer.add_param_group({"params": [torch.zeros(1)]})
+    listed.step(1.0)
+    with pytest.raises(RuntimeError, match="3 param groups, min_lr 2 values; append to scheduler.min_lrs"):
+        listed.step(1.0)
+
+
+@pytest.mark.parametrize("make", [lambda o: S.StepLR(o, 2), S.ReduceLROnPlateau])
+def test_steps_to_an_epoch_warn(make):
+    optimizer = sgd()
+    scheduler = make(optimizer)
+    optimizer.step()
+    arguments = (1.0,) if make is S.ReduceLROnPlateau else ()
+    with pytest.warns(UserWarning, match="epoch parameter in `scheduler.step\\(\\)`"):
+        scheduler.step(*arguments, epoch=1)

@@ -34,6 +34,11 @@ def _warn_get_lr_called_within_step(scheduler):
     scheduler._warn_outside_step()
 
 
+def own(value):
+    """A setting, apart from the tensor that the caller may go on to change."""
+    return value.clone() if isinstance(value, torch.Tensor) else value
+
+
 def write(group, name, value):
     """Sets a rate of a group; one that is a tensor keeps its place in memory, which other optimisers and graphs may hold."""
     if isinstance(group[name], torch.Tensor):
@@ -70,8 +75,7 @@ class LRScheduler:
         self.optimizer = optimizer
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                lr = group["lr"]
-                group.setdefault("initial_lr", lr.clone() if isinstance(lr, torch.Tensor) else lr)
+                group.setdefault("initial_lr", own(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{i}] when resuming an optimizer; load the "
@@ -148,6 +152,8 @@ class LRScheduler:
                 stacklevel=2,
             )
         self._step_count += 1
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch=None):

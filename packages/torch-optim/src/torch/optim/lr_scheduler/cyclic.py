@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from .base import LRScheduler, write
+from .base import LRScheduler, own, write
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,8 +26,8 @@ def _per_group(name, optimizer, value):
                 f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
                 f"param_groups has {groups}."
             )
-        return list(value)
-    return [value] * groups
+        return [own(v) for v in value]
+    return [own(value) for _ in range(groups)]
 
 
 def _uses_beta1(optimizer):
@@ -94,8 +94,9 @@ class CyclicLR(LRScheduler):
             self.base_momentums = _per_group("base_momentum", optimizer, base_momentum)
             self.max_momentums = _per_group("max_momentum", optimizer, max_momentum)
             if last_epoch == -1:
-                for momentum, group in zip(self.max_momentums, optimizer.param_groups):
-                    _set_momentum(group, self.use_beta1, momentum)
+                for low, high, group in zip(self.base_momentums, self.max_momentums, optimizer.param_groups):
+                    group["base_momentum"], group["max_momentum"] = low, high
+                    _set_momentum(group, self.use_beta1, high)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
 

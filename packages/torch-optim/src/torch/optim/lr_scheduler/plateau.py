@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import torch
 
-from .base import LRScheduler
+from .base import EPOCH_DEPRECATION_WARNING, LRScheduler
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class ReduceLROnPlateau(LRScheduler):
             self.min_lrs = list(min_lr)
         else:
             self.min_lrs = [min_lr] * groups
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
         self.optimizer = optimizer
         self.mode = mode
         self.factor = factor
@@ -105,6 +107,8 @@ class ReduceLROnPlateau(LRScheduler):
         0.1
         """
         current = float(metrics)
+        if epoch is not None:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         if self.is_better(current, self.best):
             self.best = current
@@ -122,6 +126,14 @@ class ReduceLROnPlateau(LRScheduler):
 
     def _reduce_lr(self, epoch):
         """Lowers the rates; classes of one's own override it."""
+        groups = len(self.optimizer.param_groups)
+        if groups != len(self.min_lrs):  # some were added
+            if self.default_min_lr is None:
+                raise RuntimeError(
+                    f"ReduceLROnPlateau: the optimizer has {groups} param groups, min_lr {len(self.min_lrs)} values; "
+                    "append to scheduler.min_lrs what the added groups may fall to"
+                )
+            self.min_lrs = [self.default_min_lr] * groups
         rates = []
         for i, (old, least) in enumerate(zip(self._rates(), self.min_lrs)):
             old = float(old)
