@@ -184,6 +184,10 @@ def _tracker(settle: Callable[[], None]):
             settle()
             super()._enter_backward(path)
 
+        def _leave_backward(self):
+            settle()
+            super()._leave_backward()
+
     return Tracker()
 
 

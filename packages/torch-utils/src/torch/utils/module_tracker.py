@@ -5,6 +5,8 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+import torch
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -14,7 +16,7 @@ class ModuleTracker:
     """Context in which `parents` holds the paths of the modules at work, ``"Global"`` among them.
 
     Forward is exact. In backward a module is at work from the first gradient of one of its outputs until a gradient
-    of a module beside it comes: modules that run side by side are told apart only by that.
+    of a module beside it comes, or backward ends: modules that run side by side are told apart only by that.
 
     Example:
         >>> net = torch.nn.Sequential(torch.nn.Linear(2, 2))
@@ -27,22 +29,17 @@ class ModuleTracker:
     def __init__(self) -> None:
         self._names: weakref.WeakKeyDictionary = weakref.WeakKeyDictionary()
         self._stack: list[str] = []
-        self._backward: str | None = None
+        self._backward: tuple[str, ...] = ()
         self._handles: list[Any] = []
 
     @property
     def parents(self) -> set[str]:
-        found = {"Global", *self._stack}
-        path = self._backward
-        while path:
-            found.add(path)
-            path = path.rpartition(".")[0]
-        return found
+        return {"Global", *self._stack, *self._backward}
 
     @property
     def is_bw(self) -> bool:
         """Whether a backward is going on."""
-        return self._backward is not None
+        return bool(self._backward)
 
     def __enter__(self) -> Self:
         from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
@@ -56,31 +53,35 @@ class ModuleTracker:
     def __exit__(self, *error: Any) -> None:
         for handle in self._handles:
             handle.remove()
-        self._stack, self._backward = [], None
+        self._stack, self._backward = [], ()
 
     def _before(self, module, inputs) -> None:
         if not self._stack:  # a module that nothing tracked has called: its children are named by it
-            self._backward = None
+            self._leave_backward()
             root = type(module).__name__
             for name, child in module.named_modules():
                 self._names[child] = f"{root}.{name}" if name else root
         self._stack.append(self._names.get(module, type(module).__name__))
 
     def _after(self, module, inputs, output) -> None:
-        path = self._stack.pop()
+        path = tuple(self._stack)
+        self._stack.pop()
         for tensor in _tensors(output):
             if tensor.requires_grad and tensor.grad_fn is not None:
                 tensor.register_hook(lambda grad, path=path: self._enter_backward(path))
 
-    def _enter_backward(self, path: str) -> None:
+    def _enter_backward(self, path: tuple[str, ...]) -> None:
+        if not self._backward:
+            torch.autograd.Variable._execution_engine.queue_callback(self._leave_backward)
         # A container's output is its last child's: the innermost says more.
-        if self._backward is None or not self._backward.startswith(path + "."):
+        if self._backward[: len(path)] != path:
             self._backward = path
+
+    def _leave_backward(self) -> None:
+        self._backward = ()
 
 
 def _tensors(x):
-    import torch
-
     if isinstance(x, torch.Tensor):
         yield x
     elif isinstance(x, dict):
