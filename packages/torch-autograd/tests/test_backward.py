@@ -165,7 +165,30 @@ def test_grad_of_an_unused_input():
     with pytest.raises(RuntimeError, match=r"appears to not have been used in the graph.*Set allow_unused=True"):
         torch.autograd.grad((x * 2).sum(), w)
     assert torch.autograd.grad((x * 2).sum(), w, allow_unused=True) == (None,)
-    assert torch.autograd.grad((x * 2).sum(), w, materialize_grads=True)[0].tolist() == [0]
+    (zeros,) = torch.autograd.grad((x * 2).sum(), w, materialize_grads=True)
+    assert zeros.tolist() == [0] and not zeros.requires_grad
+
+
+def test_zeros_of_an_unused_input_can_be_differentiated_again():
+    x = leaf(2.0)
+    (slope,) = torch.autograd.grad((x * leaf(3.0)).sum(), x, create_graph=True, materialize_grads=True)
+    for _ in range(2):  # of a linear function
+        (slope,) = torch.autograd.grad(slope, x, create_graph=True, materialize_grads=True)
+        assert slope.tolist() == [0] and slope.requires_grad
+    rows = torch.autograd.grad(
+        slope, x, torch.ones(2, 1), is_grads_batched=True, create_graph=True, materialize_grads=True
+    )
+    assert rows[0].tolist() == [[0], [0]] and rows[0].requires_grad
+
+
+def test_gradients_of_a_dict_of_inputs_are_a_dict():
+    from types import MappingProxyType
+
+    x, w = leaf(2.0), leaf(5.0)
+    found = torch.autograd.grad((x * x).sum(), {"x": x, 1: w}, materialize_grads=True)
+    assert list(found) == ["x", 1] and found["x"].item() == 4 and found[1].item() == 0
+    with pytest.raises(TypeError, match="a dict of them, not a mappingproxy"):
+        torch.autograd.grad(x.sum(), MappingProxyType({"x": x}))
 
 
 def test_backward_with_inputs_changes_only_those():

@@ -66,7 +66,8 @@ def test_what_is_no_edge_of_the_graph_is_refused():
     with pytest.raises(RuntimeError, match="only for scalar outputs"):
         torch.autograd.grad(edge, x, retain_graph=True)
     with pytest.raises(RuntimeError, match="materialize_grads cannot be used when the given input is a GradientEdge"):
-        torch.autograd.grad(z.sum(), edge, materialize_grads=True, retain_graph=True)
+        torch.autograd.grad(x.sum(), edge, materialize_grads=True, retain_graph=True)
+    assert torch.autograd.grad(z.sum(), edge, materialize_grads=True, retain_graph=True)[0] is not None
     with pytest.raises(TypeError, match="expected Tensors or None"):
         torch.autograd.grad(z, x, [edge], retain_graph=True)
     assert w.grad is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from torch import Tensor
 
 from . import _C
@@ -10,7 +12,7 @@ from .graph import GradientEdge
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import TypeAlias
+    from typing import Any, TypeAlias
 
     Tensors: TypeAlias = Tensor | GradientEdge | Iterable[Tensor | GradientEdge | None]
 
@@ -55,7 +57,7 @@ def backward(
 
 def grad(
     outputs: Tensors,
-    inputs: Tensors,
+    inputs: Tensors | dict[Any, Tensor],
     grad_outputs: Tensors | None = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
@@ -63,11 +65,12 @@ def grad(
     allow_unused: bool | None = None,
     is_grads_batched: bool = False,
     materialize_grads: bool = False,
-) -> tuple[Tensor, ...]:
+) -> Any:
     """The gradients of the sum of ``outputs`` with respect to each of ``inputs``, without touching any ``.grad``.
 
-    An input that the outputs do not depend on is an error; it gives None with ``allow_unused`` and zeros with
-    ``materialize_grads``.
+    A tuple, or of a dict of inputs a dict. An input that the outputs do not depend on is an error; it gives None with
+    ``allow_unused`` and zeros with ``materialize_grads``, which can themselves be differentiated where ``create_graph`` asks
+    for that.
 
     >>> import torch
     >>> x = torch.tensor(2.0, requires_grad=True)
@@ -84,18 +87,29 @@ def grad(
         raise ValueError(
             "Expected allow_unused to be True or not passed when materialize_grads=True, but got: allow_unused=False."
         )
+    if type(inputs) is dict:
+        found = grad(outputs, inputs.values(), grad_outputs, retain_graph, create_graph, True, allow_unused, is_grads_batched,
+                     materialize_grads)  # fmt: skip
+        return dict(zip(inputs, found))
+    if isinstance(inputs, Mapping):
+        raise TypeError(f"grad: inputs must be tensors or a dict of them, not a {type(inputs).__name__}")
     outputs = (outputs,) if isinstance(outputs, (Tensor, GradientEdge)) else tuple(outputs)
     inputs = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
     retain = create_graph if retain_graph is None else retain_graph
     allow = materialize_grads if allow_unused is None else allow_unused
-    if materialize_grads and any(isinstance(one, GradientEdge) for one in inputs):
-        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
     if is_grads_batched:
         return _batched(outputs, inputs, grad_outputs, retain, create_graph, allow, materialize_grads)
     result = _C._grad(outputs, inputs, _gradients(grad_outputs), retain, create_graph, allow)
     if materialize_grads:
-        result = tuple(i.new_zeros(i.shape) if g is None else g for g, i in zip(result, inputs))
+        result = tuple(_zeros(i, create_graph) if g is None else g for g, i in zip(result, inputs))
     return result
+
+
+def _zeros(unused, create_graph, *batch):
+    """The gradient of an input that nothing depends on: a leaf that requires gradients if it is to be differentiated."""
+    if isinstance(unused, GradientEdge):
+        raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+    return unused.new_zeros((*batch, *unused.shape), requires_grad=create_graph)
 
 
 def _gradients(given):
@@ -123,6 +137,6 @@ def _batched(outputs, inputs, grad_outputs, retain, create_graph, allow_unused, 
     found = iter(vmap(once)(*given))
     size = given[0].shape[0]
     return tuple(
-        next(found) if is_there else x.new_zeros((size, *x.shape)) if materialize else None
+        next(found) if is_there else _zeros(x, create_graph, size) if materialize else None
         for is_there, x in zip(reached, inputs, strict=True)
     )
