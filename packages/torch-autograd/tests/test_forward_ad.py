@@ -469,3 +469,56 @@ def test_values_for_one_place_leave_the_tangent_of_the_last():
         torch.tensor([[[10.0, 20, 30, 40]]]),
     )
     assert torch.equal(tangent, value * 10) and tangent.sum() == 60
+
+
+def _into_rows(x):
+    grid = x.new_zeros(2 * len(x)).view(2, -1)
+    grid[1] = x * x
+    return grid
+
+
+def _through_the_base(x):
+    base = x.new_zeros(2, len(x))
+    row = base[0]
+    base.copy_(x * x)
+    return row
+
+
+def _into_another_view(x):
+    base = x.new_zeros(len(x), 2)
+    rows = base.t()
+    base.select(1, 1).add_(x * x)
+    return rows
+
+
+def _into_parts(x):
+    z = torch.complex(x.new_zeros(2), x.new_zeros(2))
+    torch.view_as_real(z)[:, 1].copy_(x[:2] * x[:2])
+    return torch.view_as_real(z)
+
+
+@pytest.mark.parametrize("function", [_into_rows, _through_the_base, _into_another_view, _into_parts])
+def test_views_share_the_tangent_that_is_written_into_one_of_them(function):
+    x, v = torch.tensor([1.0, 2.0, 3.0]), torch.tensor([1.0, -1.0, 2.0])
+    # every element is zero or the square of one of x: its tangent is 2 x v there
+    tangents = {0.0: 0.0, 1.0: 2.0, 4.0: -4.0, 9.0: 12.0}
+    value, tangent = torch.func.jvp(function, (x,), (v,))
+    expected = torch.tensor([tangents[y] for y in value.flatten().tolist()]).view(value.shape)
+    assert value.any() and torch.equal(tangent, expected)
+    with fwd.dual_level():
+        result = function(fwd.make_dual(x, v))
+        assert torch.equal(fwd.unpack_dual(result * 1).tangent, expected)
+    scales = torch.tensor([1.0, 3.0])
+    batch = torch.func.vmap(lambda s: torch.func.jvp(function, (x,), (v * s,))[1])(scales)
+    assert torch.equal(batch, torch.stack([expected, expected * 3]))
+    batch = torch.func.vmap(lambda x, v: torch.func.jvp(function, (x,), (v,))[1])(
+        torch.stack([x, x]), torch.stack([v, v])
+    )
+    assert torch.equal(batch, torch.stack([expected, expected]))
+
+
+def test_a_view_that_no_tangent_has_refuses_one():
+    with fwd.dual_level():
+        x = fwd.make_dual(torch.ones(2), torch.ones(2))
+        with pytest.raises(NotImplementedError, match=r"into \(2,\) torch.float32, a view of \(1,\) torch.float64"):
+            torch.zeros(1, dtype=torch.float64).view(torch.float32).copy_(x)

@@ -118,7 +118,23 @@ bool draw(BatchedCall& c, Result& result) {
   return true;
 }
 
+bool is_within_duals() noexcept {
+  const VmapLevel* l = innermost;
+  while (l && l->form != Form::Dual) l = l->outer;
+  return l != nullptr;
+}
+
+void take_tangents_of_bases(const Row& row, const Value* arguments) {
+  for (int i = 0; i < row.schema.count; ++i) {
+    if (row.schema.params[i].kind == Kind::Tensor) take_tangent_of_base(arguments[i].tensor);
+    if (row.schema.params[i].kind == Kind::TensorList && arguments[i].present)
+      for (int64_t k = 0; k < arguments[i].size; ++k)
+        take_tangent_of_base(static_cast<const Tensor*>(arguments[i].data)[k].get());
+  }
+}
+
 void layer(const Row& row, const Value* arguments, Result& result) {
+  if (is_within_duals()) take_tangents_of_bases(row, arguments);
   const int number = highest_level(row, arguments);
   if (!number) {
     if (innermost && innermost->form == Form::Functional) return call_functional(row, arguments, *innermost, result);
@@ -242,9 +258,9 @@ int enter_level(Form form, bool copies_views) {
   static constinit std::atomic<uint64_t> last{0};
   const int number = innermost ? innermost->number + 1 : 1;
   innermost = new VmapLevel{innermost, number, 0, Randomness::Error, thread_keys, form, ++last, copies_views};
-  if (form == Form::Functional)  // what is made within is a wrapper too
-    thread_keys = {Keys(thread_keys.include | key(DispatchKey::Wrapped)),
-                   Keys(thread_keys.exclude & ~key(DispatchKey::Wrapped))};
+  // What is made within functionalize is a wrapper too, and a view may have become a dual number with its base.
+  thread_keys = {Keys(thread_keys.include | key(DispatchKey::Wrapped)),
+                 Keys(thread_keys.exclude & ~key(DispatchKey::Wrapped))};
   return number;
 }
 

@@ -34,22 +34,53 @@ void give_payload(TensorImpl& t, Payload* p) {
   t.keys = Keys(t.keys | key(DispatchKey::Wrapped));
 }
 
-// A tensor that has none gets a tangent of zeros, because a tangent is about to be written into it. A view's is a part
+// The same of many tensors, behind a first dim.
+Tensor part_of_each(const Tensor& wholes, const Tensor& base, const Tensor& part) {
+  std::vector<int64_t> sizes{wholes.size(0)}, strides{wholes.stride(0)};
+  const bool is_alike = wholes.has_memory() && base.dtype() == part.dtype() && base->storage == part->storage &&
+                        std::equal(base.strides().begin(), base.strides().end(), wholes.strides().begin() + 1);
+  if (!is_alike) return Tensor();
+  sizes.insert(sizes.end(), part.sizes().begin(), part.sizes().end());
+  strides.insert(strides.end(), part.strides().begin(), part.strides().end());
+  return as_strided(wholes, sizes, strides, wholes.storage_offset() + part.storage_offset() - base.storage_offset());
+}
+
+// The part of `whole`, a tensor laid out as `base`, that lies where `part` lies in `base`; undefined: there is no such.
+Tensor part_of(const Tensor& whole, const Tensor& base, const Tensor& part) {
+  if (is_complex(base.dtype()) && part.dtype() == real_of(base.dtype()))
+    return part_of(view_as_real(whole), view_as_real(base), part);
+  const Batched *w = batched(whole.get()), *b = batched(base.get()), *p = batched(part.get());
+  if (w && b && p) {
+    const Tensor values = part_of(w->value, b->value, p->value);
+    return values ? example_of(values, p->level) : values;
+  }
+  if (w && !b && !p) {  // a tangent for each example, of one tensor
+    const Tensor all = part_of_each(w->value, base, part);
+    return all ? example_of(all, w->level) : all;
+  }
+  if (base.dtype() != part.dtype() || base->storage != part->storage || whole.strides() != base.strides() ||
+      !whole.has_memory())
+    return Tensor();
+  return as_strided(whole, part.sizes(), part.strides(),
+                    whole.storage_offset() + part.storage_offset() - base.storage_offset());
+}
+
+// A tensor that has none gets a tangent of zeros, because `written` is about to be written into it. A view's is a part
 // of the one of its base.
-void become_dual(const Tensor& t, uint64_t level) {
+void become_dual(const Tensor& t, uint64_t level, const Tensor& written) {
   if (dual(t.get())) return;
   Tensor tangent;
   if (t->base) {
     const Tensor base(Ref<TensorImpl>::share(t->base));
-    if (base.dtype() == t.dtype()) {
-      become_dual(base, level);
-      const Tensor& whole = dual(base.get())->tangent;
-      if (whole.strides() == base.strides() && whole.has_memory())
-        tangent = as_strided(whole, t.sizes(), t.strides(),
-                             whole.storage_offset() + t.storage_offset() - base.storage_offset());
-    }
+    become_dual(base, level, written);
+    const Dual& of_base = *dual(base.get());
+    tangent = part_of(of_base.tangent, of_base.primal, t);
+    TORCH_CHECK_IMPLEMENTED(tangent, "a tangent cannot be written into ", t, ", a view of ", base,
+                            ", whose tangent has no such view; make a new tensor, or clone() the view first");
+  } else {
+    const bool of_examples = written && batched(written.get()) && !batched(t.get());
+    tangent = of_examples ? new_zeros(written, t.sizes(), t.dtype()) : zeros_like(without_history(t));
   }
-  if (!tangent) tangent = zeros_like(without_history(t));
   Tensor primal = t.requires_grad() && grad_enabled() ? view(t, t.sizes()) : without_history(t);
   give_payload(*t, new Dual(std::move(primal), std::move(tangent), level));
 }
@@ -129,7 +160,7 @@ void push(DualCall& c, const VmapLevel& level, Result& result) {
     }
     const Tensor value = recorded ? result.tensors[0] : without_history(result.tensors[0]);
     copy_(target, value);
-    become_dual(self, level.id);
+    become_dual(self, level.id, found.empty() ? Tensor() : found[0]);
     const Tensor& tangent = dual(self.get())->tangent;
     if (found.empty())
       zero_(tangent);
@@ -183,6 +214,18 @@ Tensor make_dual(const Tensor& primal, const Tensor& tangent, uint64_t level) {
   Tensor r = view(primal, primal.sizes());
   give_payload(*r, new Dual(primal, std::move(t), level));
   return r;
+}
+
+void take_tangent_of_base(TensorImpl* t) {
+  if (!t || !t->base || dual(t)) return;
+  const Dual* of_base = dual(t->base);
+  if (!of_base) return;
+  const Batched* b = batched(t);
+  for (const VmapLevel* l = innermost_level(); l; l = l->outer)
+    if (l->id == of_base->level && l->form == Form::Dual && (!b || b->level < l->number)) {
+      Outside outer(*l);
+      return become_dual(Tensor(Ref<TensorImpl>::share(t)), of_base->level, Tensor());
+    }
 }
 
 void call_with_duals(const Row& row, const Value* arguments, const VmapLevel& level, Result& result) {

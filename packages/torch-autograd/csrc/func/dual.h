@@ -30,6 +30,9 @@ Tensor dual_of(Tensor primal, Tensor tangent, uint64_t level);
 // views of one are views of the other.
 TORCH_API Tensor make_dual(const Tensor& primal, const Tensor& tangent, uint64_t level);
 
+// A view that was taken before its base got a tangent has the same view of that from when it is looked at again.
+TORCH_API void take_tangent_of_base(TensorImpl* t);
+
 // A call with dual numbers of `level`.
 void call_with_duals(const Row& row, const Value* arguments, const VmapLevel& level, Result& result);
 // Without the void tangents among the arguments; false: there are none, and nothing has happened.

@@ -91,9 +91,11 @@ PyObject* dual_make(PyObject*, PyObject* args) {
 }
 // (primal, tangent) of a level that runs; None of any other tensor
 PyObject* dual_parts(PyObject*, PyObject* tensor) {
-  const Dual* d = is_tensor(tensor) ? dual(borrow(tensor).get()) : nullptr;
-  if (!d) Py_RETURN_NONE;
+  if (!is_tensor(tensor)) Py_RETURN_NONE;
   TORCH_PY_TRY(nullptr, {
+    take_tangent_of_base(borrow(tensor).get());
+    const Dual* d = dual(borrow(tensor).get());
+    if (!d) Py_RETURN_NONE;
     Object primal(checked(api->wrap(d->primal)));
     Object tangent(level_of(*d) ? checked(api->wrap(d->tangent)) : Py_NewRef(Py_None));
     return PyTuple_Pack(2, primal.get(), tangent.get());
@@ -214,17 +216,20 @@ PyObject* level_among(PyObject*, PyObject* tuple) {
   if (!PyTuple_Check(tuple)) return PyErr_Format(PyExc_TypeError, "_level_among: expected a tuple");
   int highest = 0;
   bool is_dual = false;
-  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
-    PyObject* o = PyTuple_GET_ITEM(tuple, i);
-    if (!is_tensor(o)) continue;
-    const TensorImpl* t = borrow(o).get();
-    const Batched* b = batched(t);
-    const Dual* d = dual(t);
-    const Functional* f = functional(t);
-    const int level = b ? b->level : d ? level_of(*d) : f ? level_of(*f) : 0;
-    if (level > highest) highest = level, is_dual = d != nullptr;
-  }
-  return Py_BuildValue("(iO)", highest, is_dual ? Py_True : Py_False);
+  TORCH_PY_TRY(nullptr, {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); ++i) {
+      PyObject* o = PyTuple_GET_ITEM(tuple, i);
+      if (!is_tensor(o)) continue;
+      TensorImpl* t = borrow(o).get();
+      take_tangent_of_base(t);
+      const Batched* b = batched(t);
+      const Dual* d = dual(t);
+      const Functional* f = functional(t);
+      const int level = b ? b->level : d ? level_of(*d) : f ? level_of(*f) : 0;
+      if (level > highest) highest = level, is_dual = d != nullptr;
+    }
+    return Py_BuildValue("(iO)", highest, is_dual ? Py_True : Py_False);
+  })
 }
 // Calls a function as if a level, and those inside of it, had not been entered
 PyObject* call_outside(PyObject*, PyObject* args) {
