@@ -4,6 +4,7 @@ import collections
 import io
 import os
 import pickle
+import struct
 import subprocess
 import sys
 import threading
@@ -179,6 +180,31 @@ def test_a_trusted_file_is_read_by_pythons_unpickler(data):
     for name in ("zip.pt", "stream.pt"):
         out = read(data / name, weights_only=False)
         assert np.array_equal(out["view"], GRID[1:3, ::2]) and np.shares_memory(out["base"], out["view"])
+
+
+def python2(text):
+    """A string as Python 2 pickled it."""
+    return b"U" + bytes([len(text)]) + text
+
+
+def stream_of_python2(little=True):
+    """A list of a string, a storage's tensor of the numbers 1 and 2, as a stream of pickles that Python 2 wrote."""
+    head = pickle.dumps(0x1950A86A20F9469CFC6C, 2) + pickle.dumps(1001, 2)
+    system = b"\x80\x02}" + python2(b"little_endian") + (b"\x88" if little else b"\x89") + b"s."
+    place = b"(" + python2(b"storage") + b"ctorch\nFloatStorage\n" + python2(b"71") + python2(b"cpu") + b"K\x02NtQ"
+    tensor = b"ctorch._utils\n_rebuild_tensor_v2\n(" + place + b"K\x00K\x02\x85K\x01\x85\x89NtR"
+    obj = b"\x80\x02](" + python2("é".encode()) + tensor + b"e."
+    keys = b"\x80\x02]" + python2(b"71") + b"a."
+    return head + system + obj + keys + struct.pack("<qff" if little else ">qff", 2, 1, 2)
+
+
+@pytest.mark.parametrize("weights_only", [True, False])
+@pytest.mark.parametrize("little", [True, False])
+def test_strings_of_python_2_stay_bytes_where_that_is_asked_for(little, weights_only):
+    text, tensor = load(io.BytesIO(stream_of_python2(little)), arrays="numpy", encoding="bytes", weights_only=weights_only)
+    assert text == "é".encode() and tensor.tolist() == [1, 2]
+    text, tensor = load(io.BytesIO(stream_of_python2(little)), arrays="numpy", weights_only=weights_only)
+    assert text == "é" and tensor.tolist() == [1, 2]
 
 
 def test_an_empty_file_says_so(tmp_path):

@@ -113,6 +113,8 @@ class Session:
 
         Objects of the classes `opens`, and of those that the user allowed, may be changed by the data.
         """
+        if self._pickle_args["encoding"] == "bytes":
+            load_id, persistent_load = persistent_load, lambda pid: load_id(own_words(pid))
         if self.weights_only:
             openly = tuple(item[0] if isinstance(item, tuple) else item for item in get_safe_globals())
             outer = self._outer
@@ -258,6 +260,17 @@ class Session:
                 with open(source.name, "r+b") as file:
                     self._map = mmap_module.mmap(file.fileno(), 0, access=access)
         return memoryview(self._map)[offset : offset + nbytes]
+
+
+def own_words(value, depth: int = 2):
+    """What a file says of itself (ids, lists of keys, its system) as text; ``encoding="bytes"`` is meant for its object."""
+    if type(value) is bytes:
+        return value.decode("ascii", "replace")
+    if depth and type(value) in (tuple, list):
+        return type(value)(own_words(item, depth - 1) for item in value)
+    if depth and type(value) is dict:
+        return {own_words(key): own_words(item, depth - 1) for key, item in value.items()}
+    return value
 
 
 def _replace(obj, public: Callable, seen: dict[int, Any]):

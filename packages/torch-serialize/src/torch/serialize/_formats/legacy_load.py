@@ -17,7 +17,7 @@ from .._arrays.stored import Stored
 from .._errors import FileFormatError, SourceChangeWarning, UnsafeGlobalError, brief, warn
 from .._pickles.globals import StorageClass, safe_find
 from .._pickles.words import is_dims, is_int
-from .._session import Session
+from .._session import Session, own_words
 from .._storage.source import MemorySource
 
 MAGIC = 0x1950A86A20F9469CFC6C
@@ -197,7 +197,7 @@ def load_stream(session: Session):
     begin, names = stream.position, session.names
     names.filled = False
     obj = stream.load()
-    keys = stream.load()
+    keys = own_words(stream.load())
     storages.fill(keys, stream.position)
     names.filled = True
     if storages.move() or names.again:
@@ -211,6 +211,7 @@ def load_stream(session: Session):
 
 
 def _use_sys_info(session: Session, info) -> None:
+    info = own_words(info)
     if type(info) is dict and info.get("little_endian") is False:
         session.swapped = True
 
@@ -360,6 +361,7 @@ def _count(name: str, value) -> int:
 
 
 def _triple(name: str, value):
+    value = own_words(value)
     if not isinstance(value, tuple) or len(value) != 3 or not is_int(value[0]):
         raise FileFormatError(f"load: {name}: an entry of {brief(value)}")
     return value
