@@ -99,26 +99,26 @@ struct LogGamma {
   }
 };
 struct Shares {
-  double smallest;
+  double smallest, largest;
   int64_t count;
   double* all;
   __device__ void operator()(int64_t row) const {
     double* const x = all + row * count;
-    double largest = -kInfinity, sum = 0;
-    for (int64_t i = 0; i < count; ++i) largest = largest < x[i] ? x[i] : largest;
-    for (int64_t i = 0; i < count; ++i) sum += x[i] = std::exp(x[i] - largest);
+    double peak = -kInfinity, sum = 0;
+    for (int64_t i = 0; i < count; ++i) peak = peak < x[i] ? x[i] : peak;
+    for (int64_t i = 0; i < count; ++i) sum += x[i] = std::exp(x[i] - peak);
     for (int64_t i = 0; i < count; ++i) {
       const double share = x[i] / sum;
-      x[i] = share < smallest ? smallest : share;
+      x[i] = share < smallest ? smallest : share > largest ? largest : share;
     }
   }
 };
-void dirichlet(RandomStream stream, double smallest, int64_t count, const Tensor& x) {
+void dirichlet(RandomStream stream, double smallest, double largest, int64_t count, const Tensor& x) {
   constexpr const char* kOp = "_sample_dirichlet";
   launch_each(kOp, x.data(), x.numel(),
               LogGamma{drawing_for(stream, x), x.data<double>(),
                        complaint(kOp, "expected finite concentrations >= 0, got ", x)});
-  launch_each(kOp, x.data(), x.numel() / count, Shares{smallest, count, x.data<double>()});
+  launch_each(kOp, x.data(), x.numel() / count, Shares{smallest, largest, count, x.data<double>()});
 }
 
 // --- indices by weight: the CPU's sums in the CPU's order (ops/random/draws.cpp), so that the same are found ---

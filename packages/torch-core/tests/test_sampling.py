@@ -75,6 +75,7 @@ def test_shares_of_small_concentrations_are_corners_not_halves(alpha, dtype):
     largest = x.max(-1).values
     assert (largest > 0.999).double().mean() > 0.98
     assert abs((x.argmax(-1) == 0).double().mean() - 1 / 3) < 5 * (2 / 9 / 3000) ** 0.5
+    assert x.min() > 0 and x.max() < 1  # so that logarithms of shares and of what they leave are finite
 
 
 @pytest.mark.parametrize(

@@ -113,6 +113,16 @@ def test_the_continuous_bernoulli_distribution_by_quadrature(p):
     assert abs(single.variance.item() / exact.variance.item() - 1) < 1e-5
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_densities_of_a_continuous_bernoulli_distribution_of_extreme_odds_are_exact_at_both_ends(dtype):
+    logits = torch.tensor([-80.0, 80.0, -1e30, 1e30], dtype=dtype, requires_grad=True)
+    value = torch.tensor([0.0, 1.0, 0.0, 1.0], dtype=dtype)
+    density = D.ContinuousBernoulli(logits=logits).log_prob(value)  # l / (1 - exp(-l)) there
+    assert torch.allclose(density, logits.abs().log(), rtol=1e-6)
+    density.sum().backward()
+    assert torch.allclose(logits.grad, 1 / logits.detach(), rtol=1e-5)
+
+
 def test_the_kumaraswamy_distribution_is_beta_where_they_meet():
     a = torch.tensor([0.4, 1.0, 3.0], dtype=F64)
     x = torch.linspace(0.05, 0.95, 9, dtype=F64).unsqueeze(-1)
@@ -393,6 +403,21 @@ def test_at_the_edge_of_the_support_the_cdf_is_zero_or_one():
             d.cdf(zero - 1)
     fallen = D.TransformedDistribution(D.Exponential(torch.ones(1, dtype=F64)), D.AffineTransform(0.0, -1.0))
     assert fallen.cdf(zero).item() == 1
+
+
+def test_wishart_matrices_with_hardly_a_degree_of_freedom_too_many_are_in_their_support():
+    torch.manual_seed(0)
+    d = D.Wishart(torch.tensor(2.3), torch.eye(3))
+    assert (~d.support.check(d.rsample((1000,), max_try_correction=0))).any()
+    drawn = d.sample((1000,))
+    assert d.support.check(drawn).all() and d.log_prob(drawn).isfinite().all()
+
+
+def test_wishart_distributions_take_whole_degrees_of_freedom_and_matrices_that_are_all_but_singular():
+    d = D.Wishart(torch.tensor([2, 3]), torch.eye(2), validate_args=False)
+    assert d.sample((4,)).shape == (4, 2, 2, 2) and d.sample().dtype == torch.float32
+    almost = torch.tensor([[1.0, 1.0], [1.0, 1.0 - 2**-24]])
+    assert D.Wishart(torch.tensor(4.0), torch.eye(2), validate_args=False).log_prob(almost).isfinite()
 
 
 def test_libraries_draw_wishart_matrices_by_bartletts_decomposition():

@@ -11,8 +11,8 @@ struct DrawWork {
   void (*poisson)(RandomStream, const Tensor& rates);
   void (*binomial)(RandomStream, const Tensor& counts, const Tensor& probs);
   void (*gamma)(RandomStream, double smallest, const Tensor& concentrations);
-  // Rows of `count` numbers that add up to 1.
-  void (*dirichlet)(RandomStream, double smallest, int64_t count, const Tensor& concentrations);
+  // Rows of `count` numbers that add up to 1, each between two bounds.
+  void (*dirichlet)(RandomStream, double smallest, double largest, int64_t count, const Tensor& concentrations);
   // y = x * scale where a word of the stream is below the threshold, else 0; mask says where. Of any floating or
   // complex dtype, dense.
   void (*dropout)(RandomStream, uint64_t threshold, double scale, const Tensor& x, const Tensor& y, const Tensor& mask);

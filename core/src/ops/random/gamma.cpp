@@ -21,6 +21,11 @@ double smallest_of(DType t) {
                                : double(std::numeric_limits<float>::min());
 }
 
+// The largest number below 1: log(1 - x) and a power of 1 - x are finite for shares up to it.
+double below_one(DType t) {
+  return 1 - (t == DType::Float64 ? 0x1p-53 : t == DType::Float32 ? 0x1p-24 : t == DType::Float16 ? 0x1p-11 : 0x1p-8);
+}
+
 // The concentrations in double and contiguous, which the draws overwrite. Other devices than the CPU look at them
 // later.
 Tensor concentrations(const char* op, const Tensor& self) {
@@ -72,10 +77,10 @@ Tensor sample_dirichlet_kernel(const Tensor& self, Generator* generator) {
   if (self.numel() == 0 || self.is_meta()) return empty_tensor(self.sizes(), self.dtype(), self.device());
   const Tensor wide = concentrations("_sample_dirichlet", self);
   const int64_t count = self.dim() == 0 ? 1 : self.size(-1), rows = self.numel() / count;
-  const double smallest = smallest_of(self.dtype());
+  const double smallest = smallest_of(self.dtype()), largest = count == 1 ? 1 : below_one(self.dtype());
   if (self.device().type != DeviceType::CPU) {
     const auto* const there = work<DrawWork>.on(self);
-    there->dirichlet(g.reserve(wide.numel() * 4), smallest, count, wide);
+    there->dirichlet(g.reserve(wide.numel() * 4), smallest, largest, count, wide);
     return in_dtype_of(self, wide);
   }
   double* const first = wide.data<double>();
@@ -85,15 +90,15 @@ Tensor sample_dirichlet_kernel(const Tensor& self, Generator* generator) {
   parallel_for(rows, std::max<int64_t>(512 / count, 1), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r) {
       double* const x = first + r * count;
-      double largest = -std::numeric_limits<double>::infinity(), sum = 0;
+      double peak = -std::numeric_limits<double>::infinity(), sum = 0;
       for (int64_t i = 0; i < count; ++i) {
         x[i] = log_gamma_number(x[i], Uniforms(stream, uint64_t(r * count + i)));
-        largest = std::max(largest, x[i]);
+        peak = std::max(peak, x[i]);
       }
-      for (int64_t i = 0; i < count; ++i) sum += x[i] = std::exp(x[i] - largest);
+      for (int64_t i = 0; i < count; ++i) sum += x[i] = std::exp(x[i] - peak);
       for (int64_t i = 0; i < count; ++i) {
         const double share = x[i] / sum;
-        x[i] = share < smallest ? smallest : share;
+        x[i] = share < smallest ? smallest : share > largest ? largest : share;
       }
     }
   });

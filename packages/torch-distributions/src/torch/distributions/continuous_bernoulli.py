@@ -70,13 +70,14 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
     def _log_integral(self):
         """log of the integral of exp(l x) over [0, 1]."""
 
-        def small(l):
-            return l / 2 + sum(b / (2 * k) * l ** (2 * k) for k, b in enumerate(_COEFFICIENTS, 1))
-
         def large(l):
             return l.clamp(min=0) + (-torch.expm1(-l.abs()) / l.abs()).log()
 
-        return self._where_small(small, large)
+        return self._where_small(self._log_integral_small, large)
+
+    @staticmethod
+    def _log_integral_small(l):
+        return l / 2 + sum(b / (2 * k) * l ** (2 * k) for k, b in enumerate(_COEFFICIENTS, 1))
 
     def _cont_bern_log_norm(self):
         """log of the factor that makes ``p^x (1 - p)^(1 - x)`` a density."""
@@ -115,8 +116,13 @@ class ContinuousBernoulli(Chances, ExponentialFamily):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        logits, value = broadcast_all(self.logits, value)
-        return logits * value - self._log_integral
+        _, value = broadcast_all(self.logits, value)
+
+        def large(l):  # from the end where the density is highest, so that no large numbers cancel
+            size = l.abs()
+            return -size * torch.where(l > 0, 1 - value, value) - (-torch.expm1(-size) / size).log()
+
+        return self._where_small(lambda l: l * value - self._log_integral_small(l), large)
 
     def cdf(self, value: Tensor) -> Tensor:
         if self._validate_args:

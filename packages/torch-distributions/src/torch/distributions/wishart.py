@@ -120,27 +120,34 @@ class Wishart(ExponentialFamily):
         return self.df[..., None, None] * (v.pow(2) + diagonal.unsqueeze(-1) * diagonal.unsqueeze(-2))
 
     def rsample(self, sample_shape: Sequence[int] = torch.Size(), max_try_correction: Any = None) -> Tensor:
-        """By Bartlett's decomposition. ``max_try_correction`` is taken and changes nothing: no sample is drawn twice."""
-        return self._bartlett_sampling(sample_shape)
+        """By Bartlett's decomposition. What rounding has made singular is drawn again, ``max_try_correction`` (10) times."""
+        drawn = self._bartlett_sampling(sample_shape)
+        for _ in range(10 if max_try_correction is None else max_try_correction):
+            singular = ~self.support.check(drawn)
+            if not singular.any():
+                break
+            drawn = torch.where(singular[..., None, None], self._bartlett_sampling(sample_shape), drawn)
+        return drawn
 
     def _bartlett_sampling(self, sample_shape: Sequence[int] = torch.Size()) -> Tensor:
         """What :meth:`rsample` draws, under the name that libraries call to be spared its corrections."""
         shape = self._extended_shape(sample_shape)
         n = self._event_shape[-1]
-        below = torch.randn(shape, dtype=self.df.dtype, device=self.df.device).tril(-1)
-        steps = torch.arange(n, dtype=self.df.dtype, device=self.df.device)
+        v = self._unbroadcasted_scale_tril
+        below = torch.randn(shape, dtype=v.dtype, device=v.device).tril(-1)
+        steps = torch.arange(n, dtype=v.dtype, device=v.device)
         halves = ((self.df.unsqueeze(-1) - steps) / 2).expand(shape[:-1])
         factor = below + torch.diag_embed((2 * torch._standard_gamma(halves)).sqrt())
-        factor = self._unbroadcasted_scale_tril @ factor
+        factor = v @ factor
         return factor @ factor.mT
 
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
         n, v = self._event_shape[-1], self._unbroadcasted_scale_tril
-        factor = torch.linalg.cholesky(value)
+        half_log_det = torch.linalg.slogdet(value).logabsdet / 2  # also of matrices that are singular but for rounding
         trace = torch.cholesky_solve(value, v.expand(value.shape)).diagonal(dim1=-2, dim2=-1).sum(-1)
-        return (self.df - n - 1) * _half_log_det(factor) - trace / 2 - self._log_norm()
+        return (self.df - n - 1) * half_log_det - trace / 2 - self._log_norm()
 
     def _log_norm(self):
         n = self._event_shape[-1]
