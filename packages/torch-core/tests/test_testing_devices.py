@@ -91,6 +91,20 @@ def generic(**tests):
     return scope["TestItCPU"]
 
 
+def test_set_up_of_a_generic_class_reaches_that_of_the_bases_through_the_class_of_the_case():
+    seen = []
+
+    def set_up(self):
+        seen.append("own")
+        super(self.__class__, self).setUp()
+
+    def test_it(self, device):
+        seen.append(self.helper())
+
+    case = generic(setUp=set_up, test_it=test_it, helper=lambda self: 3)
+    assert outcome(case).wasSuccessful() and seen == ["own", 3]
+
+
 def test_a_class_for_each_device():
     seen = []
 

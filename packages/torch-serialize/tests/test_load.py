@@ -201,7 +201,9 @@ def stream_of_python2(little=True):
 @pytest.mark.parametrize("weights_only", [True, False])
 @pytest.mark.parametrize("little", [True, False])
 def test_strings_of_python_2_stay_bytes_where_that_is_asked_for(little, weights_only):
-    text, tensor = load(io.BytesIO(stream_of_python2(little)), arrays="numpy", encoding="bytes", weights_only=weights_only)
+    text, tensor = load(
+        io.BytesIO(stream_of_python2(little)), arrays="numpy", encoding="bytes", weights_only=weights_only
+    )
     assert text == "é".encode() and tensor.tolist() == [1, 2]
     text, tensor = load(io.BytesIO(stream_of_python2(little)), arrays="numpy", weights_only=weights_only)
     assert text == "é" and tensor.tolist() == [1, 2]

@@ -297,11 +297,14 @@ def instantiate_device_type_tests(
             delattr(generic_test_class, name)
         if hasattr(generic_test_class, name):  # a base has it
             setattr(generic_test_class, name, None)
+    own = {name: member for name, member in vars(generic_test_class).items() if name not in tests and name[:2] != "__"}
+    for name in own:  # they move, so that `super(self.__class__, self).setUp()` goes on to the bases
+        delattr(generic_test_class, name)
     for base in device_type_test_bases:
         if (only and base.device_type not in only) or base.device_type in without:
             continue
         name = generic_test_class.__name__ + base.device_type.upper()
-        made = type(name, (base, generic_test_class), {"__module__": generic_test_class.__module__})
+        made = type(name, (base, generic_test_class), {"__module__": generic_test_class.__module__, **own})
         for test_name, test in tests.items():
             made.instantiate_test(test_name, test, generic_cls=generic_test_class)
         scope[name] = made
