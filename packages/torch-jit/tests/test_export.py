@@ -99,21 +99,6 @@ def test_rules_of_sizes(function, shape):
         same(module, program, torch.randn(n, *shape[1:]))
 
 
-def test_tensors_made_of_numbers_may_be_written_to():
-    def written(_, x):
-        y, z = torch.tensor([1.0, 2.0]), torch.as_tensor(3)
-        part = y[0]
-        y.add_(1)
-        part.mul_(x[0])
-        z += 1
-        return x + y + z, part
-
-    module = Module(written)
-    program = export(module, (torch.ones(2),))
-    for _ in range(2):
-        same(module, program, torch.randn(2))
-
-
 def test_sizes_that_follow_others():
     n = Dim("n")
     module = Module(lambda _, x, y: x.repeat(2, 1) + y)

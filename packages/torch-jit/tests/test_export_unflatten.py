@@ -120,3 +120,37 @@ def test_training_what_unflatten_gives_leaves_the_program_as_it_is():
     assert not torch.equal(parts.get_buffer("1.running_mean"), before["1.running_mean"])
     assert parts.get_parameter("1.weight") is parts.get_parameter("1.bias")
     assert all(torch.equal(program.state_dict[name], before[name]) for name in before)
+
+
+def test_a_module_beneath_another_keeps_the_tensors_that_the_program_around_it_uses():
+    class Inner(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.full((2,), 3.0))
+            self.register_buffer("count", torch.zeros(2))
+
+        def forward(self, x):
+            return x * self.weight
+
+    class Middle(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+
+        def forward(self, x):
+            return self.inner(x) + 1
+
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.middle = Middle()
+
+        def forward(self, x):
+            y = self.middle(x)
+            self.middle.inner.count.add_(1)
+            return y + self.middle.inner.count * self.middle.inner.weight
+
+    x = torch.randn(2)
+    again, net = torch.export.unflatten(torch.export.export(Outer(), (x,))), Outer()
+    for _ in range(2):
+        assert torch.equal(again(x), net(x))

@@ -93,3 +93,33 @@ def test_traces_note_operators_under_their_names_in_torch_ops():
     assert torch.equal(
         module(torch.ones(3, 2)), 2 * torch.nn.functional.linear(torch.ones(3, 2), module.weight, module.bias)
     )
+
+
+def test_a_match_whose_arguments_follow_from_its_results_is_none():
+    def function(x):
+        y = torch.neg(x)
+        return y * torch.sigmoid(y)
+
+    def pattern(a, c):
+        y = torch.neg(a)
+        return y, y * c
+
+    traced = fx.symbolic_trace(function)
+    assert SubgraphMatcher(fx.symbolic_trace(pattern).graph).match(traced.graph) == []
+    assert replace_pattern(traced, pattern, lambda a, c: (a, c)) == []
+    fine = fx.symbolic_trace(lambda x, c: (lambda y: (torch.relu(y), y * torch.sigmoid(c)))(torch.neg(x)))
+    assert len(SubgraphMatcher(fx.symbolic_trace(pattern).graph).match(fine.graph)) == 1
+
+
+def test_calls_of_registered_operators_that_write_are_no_dead_code():
+    library = torch.library.Library("passes_of_programs", "FRAGMENT")
+    library.define("fill(Tensor(a!) x) -> ()")
+    library.impl("fill", lambda x: x.fill_(3.0), "CompositeExplicitAutograd")
+
+    def function(x):
+        torch.ops.passes_of_programs.fill.default(x)
+        return x * 1
+
+    traced = fx.symbolic_trace(function)
+    assert not traced.graph.eliminate_dead_code()
+    assert torch.equal(traced(torch.ones(2)), torch.full((2,), 3.0))

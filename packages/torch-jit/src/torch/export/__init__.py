@@ -71,13 +71,27 @@ def _state(module: Any) -> dict[str, Any]:
     return dict(sorted(state.items(), key=lambda item: item[0] not in trained))
 
 
+def _with_values(function: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """The arguments with zeros for fake tensors: the program runs while it is recorded."""
+    from torch import _pytree as pytree
+    from torch._subclasses.fake_tensor import FakeTensor
+
+    for name, tensor in _state(function).items() if isinstance(function, torch.nn.Module) else ():
+        if isinstance(tensor, FakeTensor):
+            raise NotImplementedError(
+                f"export: {name} is a fake tensor, and programs run on real ones: make the module outside of the mode"
+            )
+    real = lambda x: torch.zeros(x.shape, dtype=x.dtype) if isinstance(x, FakeTensor) else x
+    return pytree.tree_map(real, (args, kwargs))
+
+
 def _export(
     function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any, moving: Any = None, preserved: tuple[str, ...] = (),
     by_names: bool = False,
 ) -> ExportedProgram:  # fmt: skip
     if moving is None:
         moving = located(function, args, kwargs, dynamic_shapes)
-    observed = observe(function, args, kwargs, moving, preserved)
+    observed = observe(function, *_with_values(function, args, kwargs), moving, preserved)
     if by_names:
         refuse_other_names(observed.symbols, names_of_leaves(function, args, kwargs))
     builder = Builder(observed, function)

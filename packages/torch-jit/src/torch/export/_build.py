@@ -281,6 +281,7 @@ class Builder(_Body):
         self._module = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
         self._function = function
         self._names = self._dim_names()
+        self._taken: set[str] = set()
 
     def build(self) -> Graph:
         """The whole graph."""
@@ -310,7 +311,7 @@ class Builder(_Body):
     # --- inputs ---
 
     def _place(self, name, n, kind, target, persistent=None):
-        node = self.graph.placeholder(_identifier(name))
+        node = self.graph.placeholder(self._own_name(name))
         self._note(node, n)
         self._nodes[n] = node
         argument = SymIntArgument if self.tape.values[n].number is not None else TensorArgument
@@ -318,9 +319,19 @@ class Builder(_Body):
         self.signature.input_specs.append(spec)
         return node
 
+    def _own_name(self, name):
+        """A name that no other input has."""
+        name = _identifier(name)
+        name = next(
+            n for n in itertools.chain([name], (f"{name}_{i}" for i in itertools.count(1))) if n not in self._taken
+        )
+        self._taken.add(name)
+        return name
+
     def _take_in(self):
         tape, module = self.tape, self._module
         used = self._used()
+        inputs = [self._own_name(name) for name in self.leaf_names()]  # the caller's names come first
         parameters = {name for name, _ in module.named_parameters()} if isinstance(module, torch.nn.Module) else set()
         kept = set(module.state_dict()) if isinstance(module, torch.nn.Module) else set()
         for wanted in (True, False):
@@ -337,7 +348,8 @@ class Builder(_Body):
                     name, lifted = f"lifted_tensor_{lifted}", lifted + 1
                 self.constants[name] = constant
                 self._place(f"c_{name.replace('.', '_')}", n, InputKind.CONSTANT_TENSOR, name)
-        for i, (name, leaf) in enumerate(zip(self.leaf_names(), self.program.leaves, strict=True)):
+        self._taken -= set(inputs)
+        for i, (name, leaf) in enumerate(zip(inputs, self.program.leaves, strict=True)):
             if i in tape.inputs:
                 number = tape.inputs[i]
                 known = self._nodes.get(number)
@@ -346,7 +358,7 @@ class Builder(_Body):
                     self._nodes[number] = known
                 node.meta["leaf"] = i
             else:
-                node = self.graph.placeholder(_identifier(name))
+                node = self.graph.placeholder(self._own_name(name))
                 node.meta["val"] = leaf
                 argument = ConstantArgument(node.name, leaf)
                 self.signature.input_specs.append(InputSpec(InputKind.USER_INPUT, argument, None))

@@ -13,9 +13,9 @@ from torch._seams import SizeExpression as Expression
 from . import _formulas, _sizes
 from ._errors import UserError, UserErrorType
 from ._nested import Nested
-from ._numbers import Integer, Real
+from ._numbers import Integer, Real, Truth
 from ._questions import NAMED, unnamed
-from ._sizes import Size
+from ._sizes import Formula, Size
 from ._tape import Ref, Tape
 
 
@@ -184,6 +184,9 @@ class _Known:
         if isinstance(first, (Integer, Real)) and first.rule is not None:
             if all(isinstance(v, (Integer, Real)) and v.rule == first.rule for v in values):
                 return first.rule
+        if all(isinstance(v, Truth) for v in values):
+            sides = [self.joined([getattr(v, side) for v in values], near, call, key) for side in ("left", "right")]
+            return Formula(first.function, *sides)
         numbers = [unnamed(v) for v in values]
         if all(_alike(numbers[0], v) for v in numbers[1:]):
             if len(values) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -56,20 +57,9 @@ def found(
         else:
             left.append(symbol)
     left = [s for s in left if (some := _some(function, leaves, spec, s)) is None or plans.update({s.name: some})]
-    # Sizes that must agree, under several names.
-    for _, group in itertools.groupby(sorted(left, key=lambda s: s.example), key=lambda s: s.example):
-        together = list(group)
-        for way in WAYS:
-            sizes = [s.sizes(way, 0) for s in together]
-            if not all(sizes):
-                continue
-            runs = [{s.name: own[n] for s, own in zip(together, sizes, strict=True)} for n in range(RUNS)]
-            if not any(_fails(function, leaves, spec, together, run) for run in runs):
-                plans.update({s.name: own for s, own in zip(together, sizes, strict=True)})
-                together[0].way = way
-                for each in together[1:]:
-                    each.same_as = together[0]
-                break
+    left.sort(key=lambda s: (s.example, not s.has_name))
+    for _, group in itertools.groupby(left, key=lambda s: s.example):
+        _agreeing(function, leaves, spec, list(group), plans)
     kept = [s for s in moving if s.name in plans]
     for symbol in moving:
         if symbol.name not in plans and not symbol.optional:
@@ -81,6 +71,33 @@ def found(
                 + f"\nSuggested fixes:\n  {symbol.name} = {symbol.example}",
             ) from error
     return kept, plans
+
+
+def _agreeing(function, leaves, spec, left, plans):
+    """Sizes that must agree, under several names: two, those of one dim, or all of one size."""
+    while left:
+        first, *others = left
+        left = others
+        of_dim = [s for s in others if s.places[0][1] == first.places[0][1]]
+        for more in [*([s] for s in others), of_dim, others]:
+            group = [first, *more]
+            if more and (found := _common(function, leaves, spec, group)) is not None:
+                first.way, sizes = found
+                plans.update({s.name: sizes for s in group})
+                for each in more:
+                    each.same_as = first
+                left = [s for s in others if s not in more]
+                break
+
+
+def _common(function, leaves, spec, group):
+    """Sizes that the program takes of several symbols at once, and how they change; None where there are none."""
+    both = replace(group[0], low=max(s.low for s in group), high=min(s.high for s in group))
+    for way in WAYS:
+        sizes = both.sizes(way, 0)
+        if sizes and not any(_fails(function, leaves, spec, group, {s.name: n for s in group}) for n in sizes):
+            return way, sizes
+    return None
 
 
 def _some(function, leaves, spec, symbol):

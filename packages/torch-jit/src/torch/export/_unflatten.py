@@ -270,16 +270,22 @@ class _Parts:
             if not hasattr(module, part):
                 module.add_module(part, torch.nn.Module())
             module = getattr(module, part)
-        before = module._modules.get(last)
-        if before is not None:
-            for name, tensor in (*before._parameters.items(), *before._buffers.items()):
-                if not hasattr(made, name):
-                    kind = made.register_parameter if isinstance(tensor, torch.nn.Parameter) else made.register_buffer
-                    kind(name, tensor)
-            for name, child in before._modules.items():
-                if name not in made._modules:
-                    made.add_module(name, child)
+        if (before := module._modules.get(last)) is not None:
+            _take_along(made, before)
         module.add_module(last, made)
+
+
+def _take_along(made, before):
+    """Give a module the parameters, buffers and modules of the one in whose place it comes, at any depth."""
+    for name, tensor in (*before._parameters.items(), *before._buffers.items()):
+        if not hasattr(made, name):
+            kind = made.register_parameter if isinstance(tensor, torch.nn.Parameter) else made.register_buffer
+            kind(name, tensor)
+    for name, child in before._modules.items():
+        if name not in made._modules:
+            made.add_module(name, child)
+        else:
+            _take_along(made._modules[name], child)
 
 
 def _copies(*tables):

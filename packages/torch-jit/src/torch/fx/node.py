@@ -367,8 +367,14 @@ class Node:
             return name in ("__setitem__", "__delitem__") or (
                 name.startswith("__i") and f"__{name[3:]}" in dir(torch.Tensor)
             )
-        if name.endswith("_") and hasattr(torch.Tensor, name[:-1]):
+        if name.endswith("_") and (hasattr(torch.Tensor, name) or hasattr(torch.Tensor, name[:-1])):
             return True
+        if (
+            isinstance(self.target, torch._ops.OpOverload)
+            and self.target.namespace != "aten"
+            and self.target._schema.is_mutable
+        ):
+            return True  # of torch.library: what it writes to is no matter of its name
         if self._kwargs.get("inplace") or self._kwargs.get("out") is not None:
             return True
         return impure_random and name in _random()

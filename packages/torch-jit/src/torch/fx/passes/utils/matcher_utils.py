@@ -183,11 +183,24 @@ class SubgraphMatcher:
                 for pn, gn in match.nodes_map.items()
                 if isinstance(gn, Node) and pn.op not in ("placeholder", "get_attr", "output")
             }
-            if self.remove_overlapping_matches and inner & taken:
+            if (self.remove_overlapping_matches and inner & taken) or _needs_itself(match, inner):
                 continue
             taken |= inner
             found.append(match)
         return found
+
+
+def _needs_itself(match, inner):
+    """Whether what stands for an argument of the pattern is computed from a node of the match: it could not be replaced by one call."""
+    seen, left = set(), [node for node in match.placeholder_nodes if isinstance(node, Node)]
+    while left:
+        node = left.pop()
+        if node in inner:
+            return True
+        if node not in seen:
+            seen.add(node)
+            left += node.all_input_nodes
+    return False
 
 
 def _by_name(node):

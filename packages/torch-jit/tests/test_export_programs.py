@@ -1,0 +1,105 @@
+"""Programs that torch.export takes: names of their inputs, numbers they give, sizes that agree, writes."""
+
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim, export
+
+
+class Module(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(self, *args)
+
+
+def same(module, program, *args):
+    torch.testing.assert_close(program.module()(*args), module(*args), rtol=0, atol=0)
+
+
+def test_tensors_made_of_numbers_may_be_written_to():
+    def written(_, x):
+        y, z = torch.tensor([1.0, 2.0]), torch.as_tensor(3)
+        part = y[0]
+        y.add_(1)
+        part.mul_(x[0])
+        z += 1
+        return x + y + z, part
+
+    module = Module(written)
+    program = export(module, (torch.ones(2),))
+    for _ in range(2):
+        same(module, program, torch.randn(2))
+
+
+def test_names_of_inputs_that_collide_are_told_apart():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.param = nn.Parameter(torch.full((2,), 3.0))
+            self.register_buffer("alpha", torch.full((2,), 5.0))
+
+        def forward(self, x, x_a, x_a_0, p, b_alpha, mul):
+            return x["a"][0] * self.param + x_a[0] * self.alpha - x_a_0 * p["param"] + b_alpha * mul
+
+    draw = lambda: torch.randn(2)
+    args = ({"a": [draw()]}, (draw(),), draw(), {"param": draw()}, draw(), draw())
+    program = export(Net(), args)
+    names = [spec.arg.name for spec in program.graph_signature.input_specs]
+    assert names == ["p_param_1", "b_alpha_1", "x_a_0", "x_a_0_1", "x_a_0_2", "p_param", "b_alpha", "mul"]
+    same(Net(), program, *args)
+
+
+def test_a_bool_of_a_tensor_and_what_is_asked_of_numbers_are_results():
+    program = export(
+        Module(lambda _, x, n: (x.item(), n.item() > 2, n.item() + 1)), (torch.tensor([True]), torch.tensor(5))
+    )
+    assert program.module()(torch.tensor([False]), torch.tensor(1)) == (False, False, 2)
+    assert program.module()(torch.tensor([True]), torch.tensor(3)) == (True, True, 4)
+
+
+@pytest.mark.parametrize(
+    "dims",
+    [
+        [(Dim.AUTO, Dim.AUTO), (Dim.AUTO, Dim.AUTO), (Dim.AUTO, Dim.AUTO)],
+        [(Dim.AUTO, Dim("b", min=3)), (Dim("a", max=8), Dim.DYNAMIC), (Dim.AUTO, Dim.DYNAMIC)],
+    ],
+)
+def test_sizes_that_agree_dim_by_dim_do_so_only_there(dims):
+    module = Module(lambda _, x, y, z: x * y - z)
+    program = export(module, tuple(torch.randn(4, 4) for _ in range(3)), dynamic_shapes=(tuple(dims),))
+    same(module, program, *(torch.randn(5, 7) for _ in range(3)))
+    with pytest.raises(RuntimeError, match="Guard failed"):
+        program.module()(torch.randn(5, 7), torch.randn(5, 6), torch.randn(5, 7))
+
+
+def test_a_module_without_dead_code_still_writes_to_its_buffers():
+    class Counter(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(()))
+
+        def forward(self, x):
+            self.count += 1
+            return x + self.count
+
+    made = export(Counter(), (torch.zeros(2),)).module()
+    assert not made.graph.eliminate_dead_code()
+    made.recompile()
+    assert [made(torch.zeros(1, 1).expand(2, 1)[:, 0])[0].item() for _ in range(3)] == [1.0, 2.0, 3.0]
+    traced = torch.fx.symbolic_trace(lambda x, y: (x.copy_(y), x.zero_(), x * 1)[2])
+    assert not traced.graph.eliminate_dead_code()
+    assert torch.equal(traced(torch.ones(2), torch.ones(2)), torch.zeros(2))
+
+
+def test_examples_may_be_fake_tensors_and_modules_not():
+    from torch._subclasses import FakeTensorMode
+
+    with FakeTensorMode():
+        x, fake = torch.randn(3, 2), nn.Linear(2, 4)
+    module = nn.Linear(2, 4)
+    same(module, export(module, (x,), dynamic_shapes=({0: Dim("b")},)), torch.randn(5, 2))
+    with pytest.raises(NotImplementedError, match="weight is a fake tensor"):
+        export(fake, (x,))
