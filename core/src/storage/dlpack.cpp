@@ -39,6 +39,8 @@ struct Exported {
       : storage(t->storage),
         sizes(t.sizes().begin(), t.sizes().end()),
         strides(t.strides().begin(), t.strides().end()) {
+    for (size_t d = 0; d < sizes.size(); ++d)
+      if (sizes[d] < 2) strides[d] = 1;  // it may be anything, and some that take the memory look at it
     lend(storage);
   }
   ~Exported() { give_back(storage); }

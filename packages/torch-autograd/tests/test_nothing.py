@@ -129,3 +129,10 @@ def test_gradients_of_empty_and_0d_operands_have_their_shapes(schema):
                 for leaf, grad in zip(leaves, grads):
                     assert grad is None or (grad.shape, grad.dtype) == (leaf.shape, leaf.dtype)
                 results = [g for g in grads if g is not None and g.requires_grad and not g.is_sparse]
+
+
+@pytest.mark.parametrize("dim", [0, 1, -3])
+def test_tensors_of_nothing_are_joined_along_any_dim(dim):
+    x = torch.ones(0, requires_grad=True)
+    torch.cat([x, x], dim).sum().backward()
+    assert x.grad.shape == (0,)

@@ -63,10 +63,3 @@ def test_a_batch_is_looked_into():
     assert debug_unwrap(x) is x and not torch._C._functorch.is_batchedtensor(x)
     with pytest.raises(ValueError, match="expected a Tensor, got int"):
         debug_unwrap(3)
-
-
-@pytest.mark.parametrize("dim", [0, 1, -3])
-def test_tensors_of_nothing_are_joined_along_any_dim(dim):
-    x = torch.ones(0, requires_grad=True)
-    torch.cat([x, x], dim).sum().backward()
-    assert x.grad.shape == (0,)

@@ -59,6 +59,8 @@ PyObject* dtype_itemsize(PyObject* s, void*) {
 PyObject* dtype_to_complex(PyObject* s, PyObject*) {
   if (is_named_only(s)) return named_bits(s) & kNamedComplex ? Py_NewRef(s) : refuse_named(s);
   const DType t = dtype_of_object(s);
+  if (!is_complex(t) && (!is_floating(t) || is_stored(t)))
+    return PyErr_Format(PyExc_RuntimeError, "to_complex: no complex dtype has parts of torch.%s", name(t));
   return wrap_dtype(t == DType::Float16 ? DType::Complex32 : complex_of(t));
 }
 PyObject* dtype_to_real(PyObject* s, PyObject*) {

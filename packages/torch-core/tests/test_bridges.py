@@ -83,6 +83,12 @@ def test_buffers_become_tensors():
         hashlib.md5(torch.ones(4)[::2])
 
 
+def test_dlpack_says_steps_of_dims_of_one_element_as_one():
+    x = torch.arange(16.0)[::3][:1]
+    assert x.stride() == (3,) and torch.from_dlpack(x).stride() == (1,)
+    assert torch.from_dlpack(torch.ones(4, 3)[::2, :1]).stride() == (6, 1)
+
+
 def test_dlpack_capsules_are_taken_once():
     with pytest.raises(TypeError, match="__dlpack__: stream must be an int or None, got str"):
         torch.ones(2).__dlpack__(stream="0")

@@ -195,6 +195,9 @@ def test_sizes_and_tuples_add_up_to_sizes():
 
 def test_the_complex_dtype_of_halves():
     assert torch.float16.to_complex() == torch.complex32 and torch.bfloat16.to_complex() == torch.complex64
+    for dtype in (torch.int8, torch.bool, torch.float8_e5m2):
+        with pytest.raises(RuntimeError, match=f"no complex dtype has parts of {dtype}"):
+            dtype.to_complex()
 
 
 def test_tensors_of_one_element_in_a_list_are_numbers():

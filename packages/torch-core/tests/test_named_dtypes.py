@@ -62,6 +62,12 @@ def test_limits_of_floats_of_8_bits(name, fraction, least, largest):
     assert limits.min == (least if name == "float8_e8m0fnu" else -largest)
 
 
+def test_limits_of_one_dtype_are_equal():
+    assert torch.finfo() == torch.finfo(torch.float32) == torch.finfo(torch.complex64) != torch.finfo(torch.float16)
+    assert torch.iinfo(int) == torch.iinfo(torch.int64) != torch.iinfo(torch.uint8) and torch.iinfo(int) != 3
+    assert len({torch.finfo(), torch.finfo(torch.float32), torch.iinfo(int)}) == 2
+
+
 def test_limits_that_do_not_exist():
     with pytest.raises(NotImplementedError, match="float4_e2m1fn_x2"):
         torch.finfo(torch.float4_e2m1fn_x2)

@@ -9,9 +9,16 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
+class _Limits:
+    """Limits of a dtype; those of one dtype are equal."""
+
+    __slots__ = ("dtype",)
+
+    def __eq__(self, other: object) -> bool:
+        return self.dtype == other.dtype if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.dtype))
 
 
 #: bits of the significand without the hidden one, and of the exponent (IEEE 754-2019; bfloat16 is the upper half of binary32)
@@ -33,7 +40,7 @@ def _dtype_of(type):
     return {float: _C.float64, complex: _C.complex128, int: _C.int64}.get(type, type)
 
 
-class finfo:
+class finfo(_Limits):
     """Limits of a floating point dtype: bits, eps, max, min, tiny, smallest_normal, smallest_subnormal, resolution.
 
     Complex dtypes have the limits of their parts. Raises TypeError for other dtypes.
@@ -43,7 +50,7 @@ class finfo:
     """
 
     __slots__ = (
-        "bits", "dtype", "eps", "max", "min", "resolution", "smallest_normal", "smallest_subnormal", "tiny",
+        "bits", "eps", "max", "min", "resolution", "smallest_normal", "smallest_subnormal", "tiny",
     )  # fmt: skip
 
     def __init__(self, type: Any = None) -> None:
@@ -81,14 +88,14 @@ def _only_a_name(dtype):
     return str(dtype).removeprefix("torch.") in NAMED
 
 
-class iinfo:
+class iinfo(_Limits):
     """Limits of an integer dtype: bits, max, min. Raises TypeError for other dtypes.
 
     >>> torch.iinfo(torch.int8).max
     127
     """
 
-    __slots__ = ("bits", "dtype", "max", "min")
+    __slots__ = ("bits", "max", "min")
 
     def __init__(self, type: Any) -> None:
         type = _dtype_of(type)
