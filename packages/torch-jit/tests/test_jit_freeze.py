@@ -1,6 +1,7 @@
 """Passes over graphs, and torch.jit.freeze."""
 
 import copy
+import io
 
 import pytest
 import torch
@@ -219,3 +220,24 @@ def test_a_module_that_forks_its_own_methods_is_frozen(writes):
     assert frozen._c.hasattr("seen") is writes
     if writes:
         assert torch.equal(frozen(x), net(x)) and frozen.seen.item() == 2
+
+
+def test_constants_of_unequal_shapes_in_branches_are_saved():
+    class Chooses(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a, self.b = nn.Parameter(torch.ones(1, 1)), nn.Parameter(torch.ones(1, 2))
+
+        def forward(self, first: bool):
+            if first:
+                x = self.a * 2
+                return x, [x]
+            x = self.b * 3
+            return x, [x]
+
+    file = io.BytesIO()
+    torch.jit.save(torch.jit.freeze(torch.jit.script(Chooses().eval())), file)
+    loaded = torch.jit.load(io.BytesIO(file.getvalue()))
+    assert torch.equal(loaded(True)[0], torch.full((1, 1), 2.0)) and torch.equal(
+        loaded(False)[1][0], torch.full((1, 2), 3.0)
+    )

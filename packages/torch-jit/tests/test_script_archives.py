@@ -192,3 +192,20 @@ def test_sparse_constants_are_saved(tmp_path):
     torch.jit.freeze(torch.jit.script(Sparse().eval())).save(tmp_path / "sparse.pt")
     table, _ = torch.jit.load(tmp_path / "sparse.pt")(torch.ones(2))
     assert torch.equal(table.to_dense(), torch.eye(2))
+
+
+@pytest.mark.parametrize("held", [2, None, True, "a", (2, 3), [5.5, 7.25]], ids=str)
+def test_constants_of_a_module_are_in_archives(held):
+    class Net(torch.nn.Module):
+        __constants__ = ["held"]
+
+        def __init__(self):
+            super().__init__()
+            self.held = held
+
+        def forward(self, x):
+            return x, self.held
+
+    file = io.BytesIO()
+    torch.jit.save(torch.jit.script(Net()), file)
+    assert torch.jit.load(io.BytesIO(file.getvalue())).held == held

@@ -289,7 +289,7 @@ def test_python_reaches_methods_of_an_object_that_no_program_has_called():
         purse.gone
 
 
-@dataclass
+@dataclass(order=True)
 class Maybe:
     x: float
     norm: "torch.Tensor | None" = None
@@ -307,3 +307,16 @@ def test_a_dataclass_compares_fields_that_may_be_none():
     compiled = torch.jit.script(compares)
     for given in ((1.0, 1.0, True), (1.0, 2.0, False)):
         assert compiled(*given) == compares(*given)
+
+
+def orders(x: float, y: float, n: int | None) -> tuple[bool, bool, bool, bool]:
+    a, b = Maybe(x, None, n), Maybe(y, None, 3)
+    return a < b, a <= b, a > b, a >= b
+
+
+def test_a_dataclass_orders_fields_that_may_be_none():
+    compiled = torch.jit.script(orders)
+    for given in ((1.0, 1.0, 3), (1.0, 2.0, None), (1.0, 1.0, 4), (2.0, 1.0, 3)):
+        assert compiled(*given) == orders(*given)
+    with pytest.raises(Exception, match="size: None is neither smaller nor larger"):
+        compiled(1.0, 1.0, None)

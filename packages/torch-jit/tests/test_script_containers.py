@@ -124,3 +124,15 @@ def test_a_generator_is_made_within_a_program_which_is_saved_and_loaded():
 def test_what_is_no_generator_is_refused():
     with pytest.raises(RuntimeError, match=r"(?i)generator"):
         draw(torch.zeros(1), "seed")
+
+
+def test_a_list_that_is_empty_is_an_index_of_nothing():
+    @torch.jit.script
+    def chosen(x):
+        none: list[int] = []
+        return x[none], x[none, :, 1:2], x[[]], x.__getitem__(torch.tensor([1, 0])), x.__getitem__(1)
+
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    found = chosen(x)
+    assert [tuple(each.shape) for each in found[:3]] == [(0, 3, 4), (0, 3, 1), (0, 3, 4)]
+    assert torch.equal(found[3], x.flip(0)) and torch.equal(found[4], x[1])

@@ -4,6 +4,7 @@ import io
 
 import pytest
 import torch
+from torch import nn
 
 
 class Money:
@@ -306,3 +307,17 @@ def test_objects_that_the_script_language_cannot_hold_are_no_trouble_unless_used
     assert torch.jit.script(Net())(torch.ones(1)).item() == 2
     with pytest.raises(RuntimeError, match=f"'held'.*a value of {type(held).__name__} has no type"):
         torch.jit.script(Using())
+
+
+def test_a_traced_child_is_forked():
+    class Forks(torch.jit.ScriptModule):
+        def __init__(self):
+            super().__init__()
+            self.traced = torch.jit.trace(nn.Sequential(nn.ReLU(), nn.Tanh()), torch.ones(2))
+
+        @torch.jit.script_method
+        def forward(self, x):
+            return torch.jit.wait(torch.jit.fork(self.traced, x))
+
+    x = torch.tensor([-1.0, 1.0])
+    assert torch.equal(Forks()(x), x.relu().tanh())

@@ -91,3 +91,22 @@ def test_calls_by_name_have_no_program_of_their_own():
     traced = torch.jit.trace(ByName().eval(), ARGS[0])
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'x'"):
         traced.part(ARGS[0])
+
+
+def test_a_parametrized_layer_is_traced_but_not_while_it_is_cached():
+    from torch.nn.utils import parametrize
+
+    class Doubled(nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    layer, x = nn.Linear(2, 2), torch.ones(1, 2)
+    parametrize.register_parametrization(layer, "weight", Doubled())
+    traced = torch.jit.trace(layer, x)
+    with torch.no_grad():
+        layer.parametrizations.weight.original.zero_()
+    assert torch.equal(traced(x), layer(x))
+    with parametrize.cached():
+        layer(x)
+        with pytest.raises(RuntimeError, match="Cannot trace a model while caching .*weight"):
+            torch.jit.trace(layer, x)

@@ -116,9 +116,9 @@ class Writer:
 
 
 def _is_plain(value):
-    if type(value) is tuple:
+    if type(value) in (tuple, list):
         return bool(value) and all(map(_is_plain, value))
-    return type(value) in (int, bool, str) or (type(value) is float and math.isfinite(value))
+    return value is None or type(value) in (int, bool, str) or (type(value) is float and math.isfinite(value))
 
 
 def texts_of(functions):

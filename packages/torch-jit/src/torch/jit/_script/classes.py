@@ -115,6 +115,20 @@ def _may_be_none(annotation):
     return type(None) in typing.get_args(annotation)
 
 
+def _compared(field, sign):
+    """Statements that return how two objects compare by a field, unless it is the same in both."""
+    mine, its = f"self.{field.name}", f"other.{field.name}"
+    if not _may_be_none(field.type):
+        return f"    if {mine} != {its}:\n        return bool({mine} {sign} {its})\n"
+    return (
+        f"    mine, its = {mine}, {its}\n"
+        "    if mine is None or its is None:\n"
+        "        if mine is not None or its is not None:\n"
+        f"            raise TypeError('{field.name}: None is neither smaller nor larger than a value')\n"
+        f"    elif bool(mine != its):\n        return bool(mine {sign} its)\n"
+    )
+
+
 def _generated(cls, name):
     """``__init__`` and comparisons that a dataclass has without a text, with a text."""
     if not dataclasses.is_dataclass(cls) or name not in ("__init__", "__eq__", *_ORDERED):
@@ -136,10 +150,7 @@ def _generated(cls, name):
         text = f"def __init__(self, {params}):\n" + ("\n".join(lines) or "    pass")
     elif name in _ORDERED:
         sign = _ORDERED[name]
-        text = f"def {name}(self, other):\n" + "".join(
-            f"    if self.{each.name} != other.{each.name}:\n        return self.{each.name} {sign[0]} other.{each.name}\n"
-            for each in fields
-        )
+        text = f"def {name}(self, other):\n" + "".join(_compared(each, sign[0]) for each in fields)
         text += f"    return {len(sign) == 2}"
     else:
         text = "def __eq__(self, other):\n" + "".join(

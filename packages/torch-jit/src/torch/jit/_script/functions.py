@@ -522,11 +522,12 @@ def assert_(emitter, condition, message):
 @handles(torch.jit.fork)
 def fork(emitter, fn, *args, **kwargs):
     """A call beside the rest; its result as a future."""
-    owner = fn.owner if isinstance(fn, Bound) else fn if isinstance(fn, Self) else Static(None)
+    is_value = isinstance(fn, (Self, ir.Value))  # a module
+    owner = fn.owner if isinstance(fn, Bound) else fn if is_value else Static(None)
 
     def emit(inner, items):
         first, *rest = items
-        called = Bound(first, fn.name) if isinstance(fn, Bound) else first if isinstance(fn, Self) else fn
+        called = Bound(first, fn.name) if isinstance(fn, Bound) else first if is_value else fn
         return inner.call(called, rest[: len(args)], dict(zip(kwargs, rest[len(args) :])))
 
     return emitter.forked(emit, [owner, *args, *kwargs.values()])

@@ -156,7 +156,7 @@ def where(emitter, value, condition, other):
 
 @on("TensorType", "__getitem__")
 def getitem(emitter, value, index):
-    return emitter.op("select", value, 0, emitter.value(index))
+    return emitter.at_item(value, index)
 
 
 @on("FutureType", "wait")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+import torch
+
 from .. import _ir as ir
 from . import library, types
 from .errors import AnnotationError, ScriptError
@@ -159,6 +161,11 @@ class Subscripts:
         value, tensors = self._views(value, parts)
         return self.op("index", value, tensors) if tensors is not None else value
 
+    def at_item(self, value, item):
+        """A tensor at one index, which is an item."""
+        value, _, tensor = self._one_view(value, item, 0, False)
+        return value if tensor is None else self.op("index", value, self._index_list({0: tensor}))
+
     def _views(self, value, parts):
         """Apply numbers, slices, None and ... one after another; the tensors of an index are left over as a list."""
         items = []
@@ -210,11 +217,14 @@ class Subscripts:
         if isinstance(item, Static) and isinstance(item.value, bool):
             raise self.error("a bool is no index of the script language")
         part = self.value(item)
+        if part in self.empties:
+            part = self.checked(part, ir.ListType(types.INT))
         kind = part.type().kind()
         if kind == "IntType":  # the dim goes away
             return self.op("select", value, dim, part), dim + 1 if ending else dim, None
-        if kind == "ListType":
-            part = self.op("tensor", part)
+        if kind == "ListType":  # which may be empty, and then says nothing of its elements
+            element = part.type().getElementType()
+            part = self.op("tensor", part, **({"dtype": self.constant(torch.int64)} if element == types.INT else {}))
         elif types.is_optional(part.type()):
             raise self.error("an index that may be None", "test `is not None` before")
         elif kind != "TensorType":

@@ -408,6 +408,7 @@ def unify(a, b):
     """
     if a == b:
         return a
+    a, b = a.unshaped(), b.unshaped()  # two constants of unequal shapes are tensors
     if a.isSubtypeOf(b):
         return b
     if b.isSubtypeOf(a):

@@ -133,6 +133,10 @@ def _read(module, name):
     if not _depth:
         return parametrization()
     key = (id(module), name)
+    if torch.jit.is_tracing():
+        raise RuntimeError(
+            f"Cannot trace a model while caching the parametrizations ({name}): trace it outside of `with cached()`"
+        )
     if key not in _values:
         _values[key] = parametrization()
     return _values[key]
