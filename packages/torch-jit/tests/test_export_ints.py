@@ -235,13 +235,19 @@ def test_what_shows_at_sizes_far_from_those_of_the_example_only_is_refused(f):
         lambda x: x[: x.shape[0] % 5].sum() + x[: (x.shape[0] - 1) % 3].shape[0],
         lambda x: x + (x.shape[0] & 3) * 10,
         lambda x: x / (x.shape[0] / 3) ** 1.5,
+        lambda x: x * (int(x.shape[0] * 0.3) * 10 + 1) + (int(x.shape[0] / 7) + x.shape[0]),
         lambda x: x.repeat(2**2)[: 2 * math.ceil(x.shape[0] / 4)],
     ],
 )
 def test_formulas_are_those_of_the_program(f):
-    program = of_rows(f, 9)
-    for n in (2, 6, 31, 200, 1000):
-        assert torch.equal(program(torch.ones(n)), f(torch.ones(n)))
+    class Net(nn.Module):
+        def forward(self, x):
+            return f(x)
+
+    program = export(Net(), (torch.zeros(9),), dynamic_shapes={"x": {0: Dim.DYNAMIC}})
+    for made in (program.module(), again(program).module()):
+        for n in (2, 6, 31, 200, 1000):
+            assert torch.equal(made(torch.ones(n)), f(torch.ones(n)))
 
 
 def test_long_formulas_are_kept_or_refused():

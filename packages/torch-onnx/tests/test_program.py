@@ -1,6 +1,7 @@
 """What an export gives: the program, its files, its report, and the forms of its arguments."""
 
 import io
+import math
 
 import onnx
 import pytest
@@ -229,3 +230,16 @@ def test_an_int_that_may_change_is_an_input_of_the_file():
         torch.testing.assert_close(program(x, n)[0], Repeated()(x, n))
     with pytest.raises(TypeError, match=r"argument 2 is an int of the file, got 2\.5"):
         program(x, 2.5)
+
+
+def test_formulas_of_sizes_are_written_with_all_their_operators():
+    class Net(nn.Module):
+        def forward(self, x):
+            n = x.shape[0]
+            whole = math.ceil(n / 4) + math.floor(n / 3) * 10 + round(n / 5) + abs(3 - n)
+            return x[: math.ceil(n / 2)] * whole + int(n / 3) + (n & 6) + (n | 1) + (n ^ 5) + n % 7 + x[:1] * (n / 7)
+
+    program = torch.onnx.export(Net(), (torch.ones(9),), dynamic_shapes=({0: Dim.DYNAMIC},), dynamo=True)
+    for n in (2, 6, 31, 200):
+        x = torch.randn(n)
+        torch.testing.assert_close(program(x)[0], Net()(x))

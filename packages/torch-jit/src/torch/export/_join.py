@@ -56,6 +56,10 @@ class Formulas:
         text = self.known.get((_kind(first), seen))
         return None if text is None else _formulas.rule(text, self.rules)
 
+    def rules_of(self, kind: type) -> list[tuple[tuple, Any]]:
+        """The formulas of numbers of a kind that the program computed, and what they were: others may follow from these."""
+        return [(seen, _formulas.rule(text, self.rules)) for (each, seen), text in self.known.items() if each is kind]
+
     def of_sizes(self, varying: list[dict], tapes: list[Tape]) -> dict[int, dict[int, str]]:
         """What the sizes of values that follow from names are called: value -> dim -> formula."""
         found: dict[int, dict[int, str]] = {}
@@ -168,7 +172,7 @@ class _Known:
             return found
         seen = tuple(map(unnamed, values))
         own = [(s, Size(n, dim)) for n in near for dim, s in self._varying[n].items()]
-        known = [*self._inputs.items(), *own, *self._seen.items()]
+        known = [*self._inputs.items(), *own, *self.formulas.rules_of(_kind(seen[0])), *self._seen.items()]
         found = (_sizes.rule if isinstance(seen[0], int) else _sizes.real_rule)(seen, known)
         return self._around(values) if found is None and self._around is not None else found
 

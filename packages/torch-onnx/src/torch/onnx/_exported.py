@@ -120,7 +120,9 @@ def _value(node):
     meta = node.meta.get("val")
     if isinstance(meta, torch.Tensor):
         return Value(node.name, meta.dtype, tuple(node.meta.get("sizes", meta.shape)))
-    return Value(node.name, torch.float64 if isinstance(meta, float) else torch.int64, (), number=True)
+    return Value(
+        node.name, torch.float64 if isinstance(meta, (float, torch.SymFloat)) else torch.int64, (), number=True
+    )
 
 
 def _input(program, values, node, spec, exported):
