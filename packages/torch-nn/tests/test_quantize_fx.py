@@ -209,3 +209,21 @@ def test_what_cannot_be_is_named():
         convert_fx(model)
     with pytest.raises(NotImplementedError, match="not equalized"):
         prepare_fx(model.eval(), get_default_qconfig_mapping(), (x,), _equalization_config={"": 1})
+
+
+def converted_dynamic():
+    return torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(8, 4)).eval(), {nn.Linear}), torch.randn(3, 8)
+
+
+def converted_static():
+    x = torch.randn(1, 3, 6, 6)
+    model = prepare_fx(nn.Sequential(nn.Conv2d(3, 4, 3), nn.ReLU()).eval(), get_default_qconfig_mapping(), (x,))
+    model(x)
+    return convert_fx(model), x
+
+
+@pytest.mark.parametrize("make", [converted_dynamic, converted_static])
+def test_layers_that_have_not_run_are_traced(make):
+    model, x = make()
+    traced = torch.jit.trace(model, (x,))
+    assert torch.equal(traced(x), model(x)) and torch.equal(torch.jit.freeze(traced)(x), model(x))

@@ -25,6 +25,12 @@ def plain(x: Tensor) -> Tensor:
     return x.as_subclass(Tensor)
 
 
+def keep(layer: Any, name: str, found: tuple) -> None:
+    """Keep what was made of a weight, but not within a trace, which would have other operators the next time."""
+    if torch._C._get_tracing_state() is None:
+        layer.__dict__[name] = found
+
+
 def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None] | None:
     """The weight, for each of its rows what a sum is multiplied by to be an integer of the result, the bias as a sum, and the weight as products take it.
 
@@ -46,7 +52,7 @@ def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor,
             None if bias is None else (bias.to(torch.float64) / each).to(torch.float32),
             None if packed is weight else packed,
         )
-    layer.__dict__["_factors"] = key, held, found
+    keep(layer, "_factors", (key, held, found))
     return found
 
 
@@ -61,7 +67,7 @@ def rows(layer: Any) -> tuple[Tensor | None, Tensor | None, Tensor]:
         found = None, None, weight
     else:
         found = steps.to(torch.float32).expand(weight.shape[0]).contiguous(), PACK(weight), weight
-    layer.__dict__["_scales"] = found
+    keep(layer, "_scales", found)
     return found
 
 

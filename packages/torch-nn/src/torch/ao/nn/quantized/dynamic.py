@@ -70,8 +70,9 @@ class Linear(Refound, nn.Module):
         if self.dtype is torch.float16:
             return F.linear(x, self.weight_half.to(x.dtype), self.bias())
         self._check(x)
-        if _integers.rows(self)[0] is not None:  # of a new weight, or one that was moved
-            return self.forward(x)
+        each, packed, _ = _integers.rows(self)  # of a new weight, or one that was moved
+        if each is not None:
+            return DYNAMIC(x, packed, each, self._buffers["_bias"], ENGINES.engine != "qnnpack")
         if x.numel():
             x = torch.quantize_per_tensor_dynamic(x, torch.quint8, ENGINES.engine != "qnnpack").dequantize()
         return F.linear(x, self.weight().dequantize(), self.bias())
