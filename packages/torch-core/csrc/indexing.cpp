@@ -24,6 +24,11 @@ int64_t as_integer(PyObject* o) {
   }
   return v;
 }
+// An int of an index was made of another object: whoever records finds it at this parameter of an operator.
+void tell_place(const Schema& schema, std::string_view name) {
+  for (int i = 0; i < schema.count; ++i)
+    if (schema.view(schema.params[i].name) == name) int_is_placed(&schema.params[i], kOfIndex);
+}
 // A slice's bound clips instead of overflowing. `name` is that of the parameter of slice.
 std::optional<int64_t> bound(PyObject* o, std::string_view name) {
   if (o == Py_None) return std::nullopt;
@@ -34,11 +39,7 @@ std::optional<int64_t> bound(PyObject* o, std::string_view name) {
   }
   Py_ssize_t v = PyNumber_AsSsize_t(o, nullptr);
   if (v == -1 && PyErr_Occurred()) throw PythonError();
-  if (!PyLong_Check(o)) {
-    const Schema& schema = OperatorFunctions<op::slice>::row().schema;
-    for (int i = 0; i < schema.count; ++i)
-      if (schema.view(schema.params[i].name) == name) int_is_placed(&schema.params[i], kOfIndex);
-  }
+  if (!PyLong_Check(o)) tell_place(OperatorFunctions<op::slice>::row().schema, name);
   return v;
 }
 
@@ -89,6 +90,11 @@ Index index_of(PyObject* o, const Tensor& self) {
   if (is_sequence(o)) {
     const Tensor t = tensor_of_data(o, std::nullopt, {});
     return t.numel() ? index_of_data(t) : Index::of(tensor_of_data(o, DType::Int64, {}));
+  }
+  if (PyIndex_Check(o)) {
+    const int64_t at = as_integer(o);
+    tell_place(OperatorFunctions<op::select>::row().schema, "index");
+    return Index::at(at);
   }
   const bool is_text = PyUnicode_Check(o) || PyBytes_Check(o);
   PyErr_Format(

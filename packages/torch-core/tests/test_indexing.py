@@ -259,3 +259,16 @@ def test_a_piece_of_a_tensor_is_assigned_to_all_of_it():
     line = torch.arange(4)
     with pytest.raises(RuntimeError, match="refer to a single memory location"):
         line[1:] = line[:-1]  # of one shape: nothing repeats, and PyTorch asks for a clone as well
+
+
+def test_an_object_that_knows_its_index_is_one():
+    class Second:
+        def __index__(self):
+            return 2
+
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    assert torch.equal(x[0][Second()], x[0, 2]) and torch.equal(x[:, Second(), None], x[:, 2, None])
+    x[1, Second()] = 0
+    assert torch.equal(x[1, 2], torch.zeros(4))
+    with pytest.raises(IndexError):
+        x[Second()]
