@@ -113,7 +113,10 @@ def test_an_error_says_what_stands_in_the_way_where_and_the_way_out():
     cases = {
         branches: r"__bool__ of a tensor is asked for \(.*:\d+ in branches\); torch.where chooses by values, torch.cond and",
         repeats: r"__bool__ of a tensor is asked for \(.* in repeats\); .*torch.while_loop keep both ways in the program; without fullgraph",
-        (lambda x: x * x.sum().item()): r"item of a tensor is asked for .*; keep the number in its tensor",
+        (lambda x: x * x.numpy().sum()): r"numpy of a tensor is asked for .*; keep the number in its tensor",
+        (
+            lambda x: x if x.sum().item() > 3 else -x
+        ): r"that values decide is a condition \(.*\); torch.where chooses by values",
         (lambda x: print(x.shape) or x): r"print\(\) is called .*; print outside of the compiled function",
         (lambda x: x.unique()): r"unique of a tensor .*; torch.where\(mask, x, 0\)",
     }
@@ -138,3 +141,45 @@ def test_nothing_is_compiled_while_the_configuration_says_so():
     with torch._dynamo.config.patch(disable=True):
         assert torch.compile(f) is f
     assert torch.compile(f) is not f
+
+
+# --- the module that stands around a compiled one ---
+
+X = torch.arange(3.0)
+
+
+@pytest.mark.parametrize("stance", ["default", "force_eager"])
+def test_a_compiled_module_is_called_as_the_module_is(stance):
+    class Net(torch.nn.Module):
+        def forward(self, x, *more, scale=1.0, **names):
+            return x * scale + len(more), sorted(names)
+
+    net = Net()
+    compiled = torch.compile(net)
+    with torch.compiler.set_stance(stance):
+        for call in (
+            lambda f: f(X),
+            lambda f: f(X, X, scale=2.0, other=1),
+            lambda f: f(x=X, scale=3.0),
+            lambda f: f(X, *[X] * 9),
+        ):
+            assert str(call(compiled)) == str(call(net))
+        with pytest.raises(TypeError, match="forward"):
+            compiled()
+        seen = []
+        handles = [net.register_forward_hook(lambda *given: seen.append("inner"))]
+        compiled(X)
+        handles.append(compiled.register_forward_hook(lambda *given: seen.append("outer")))
+        compiled(X)
+        assert seen == ["inner", "inner", "outer"]
+        net.forward = lambda x: x - 1
+        for each in handles:
+            each.remove()
+        assert torch.equal(torch.compile(net)(X), X - 1) and not compiled._hooked
+
+
+def test_an_error_in_a_module_that_runs_as_it_was_written_names_the_layer():
+    net = torch.compile(torch.nn.Sequential(torch.nn.Linear(2, 3)))
+    with torch.compiler.set_stance("force_eager"), pytest.raises(RuntimeError) as error:
+        net(torch.ones(1, 5))
+    assert "Linear" in "".join(getattr(error.value, "__notes__", error.value.args))

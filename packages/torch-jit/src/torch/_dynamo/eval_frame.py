@@ -1,6 +1,8 @@
 """The module that ``torch.compile`` makes of a module."""
 
 import torch
+from torch.jit import _ir as ir
+from torch.nn.modules import module
 from torch.nn.modules._around import Around
 
 
@@ -15,10 +17,8 @@ class OptimizedModule(Around):
 
     def __init__(self, mod, compiled):
         super().__init__(mod)
-        self.__dict__.update(_compiled=compiled, _run=compiled.door.run)
-
-    def __call__(self, *args, **kwargs):
-        return super().__call__(*args, **kwargs) if self._hooked else self._run(args, kwargs)
+        compiled.door.of_module(torch.nn.Module.__call__, module.running, module.name_layer)
+        self.__dict__.update(_compiled=compiled, _door=compiled.door, _run=compiled.door.run)
 
     def forward(self, *args, **kwargs):
         """Compute as the module does."""
@@ -31,6 +31,9 @@ class OptimizedModule(Around):
         import copy
 
         return torch.compile(copy.deepcopy(self._orig_mod, memo))
+
+
+OptimizedModule.__call__ = ir._native._call_through_door(OptimizedModule)  # no frame of Python, and no more
 
 
 def __getattr__(name):
