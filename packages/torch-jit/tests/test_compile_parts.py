@@ -406,3 +406,35 @@ def test_what_has_to_be_captured_whole_is_refused_at_a_break():
     assert torch._dynamo.optimize_assert(CompileCounter())(lambda x: x * 2)(torch.ones(1)).item() == 2
     with pytest.raises(torch._dynamo.exc.Unsupported):
         torch._dynamo.optimize_assert(CompileCounter())(breaks_by_itself)(torch.ones(1))
+
+
+def counts_up(x, most=10.0):
+    turns = 0
+    while x.sum() < most:
+        y = x * 2
+        x = y + 1
+        turns += 1
+    return x.relu(), turns
+
+
+def keeps_the_last(x):
+    while x.sum() < 40:
+        if x.sum() > 20:
+            x = x + last
+        last = x * 2
+        x = x + 1
+    return x
+
+
+@pytest.mark.parametrize("start", [0.5, 3.0, 100.0])
+def test_the_turns_of_a_loop_that_asks_a_tensor_are_one_program(start):
+    counter = CompileCounter()
+    compiled = torch.compile(counts_up, backend=counter)
+    for _ in range(3):
+        found, expected = compiled(torch.full((3,), start)), counts_up(torch.full((3,), start))
+        assert torch.equal(found[0], expected[0]) and found[1] == expected[1]
+    assert counter.frame_count <= 4  # before it, a turn (at most two, since it counts), and after it
+
+
+def test_a_loop_that_reads_what_an_earlier_turn_set_runs_as_it_was_written():
+    assert torch.equal(torch.compile(keeps_the_last)(torch.ones(3)), keeps_the_last(torch.ones(3)))

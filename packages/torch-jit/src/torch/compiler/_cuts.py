@@ -297,13 +297,16 @@ def _source(python):
 def _cut(python, node, first, at, line, through, make, callees):
     code = python.__code__
     head, here, tail = node.body[:at], node.body[at], node.body[at + 1 :]
-    branches = isinstance(here, ast.If) and here.test.lineno <= line <= here.test.end_lineno
-    if branches and not any(
+    asks_there = isinstance(here, (ast.If, ast.While)) and here.test.lineno <= line <= here.test.end_lineno
+    branches, turns = asks_there and isinstance(here, ast.If), asks_there and _is_plain_loop(here)
+    if (branches or turns) and not any(
         isinstance(each, _MORE_THAN_A_TENSOR) or _reads_value(each) for each in ast.walk(here.test)
     ):
         # What is asked becomes a tensor of the part before, and only its value is read between the parts.
-        head = [*head, _at(ast.Assign([ast.Name(_ASKED, ast.Store())], here.test), here)]
-        here = _at(ast.If(ast.Name(_ASKED, ast.Load()), here.body, here.orelse), here)
+        ask = _at(ast.Assign([ast.Name(_ASKED, ast.Store())], here.test), here)
+        again = [copy.deepcopy(ask)] if turns else []
+        head = [*head, ask]
+        here = _at(type(here)(ast.Name(_ASKED, ast.Load()), [*here.body, *again], here.orelse), here)
     a = node.args
     names = [each.arg for each in (*a.posonlyargs, *a.args, *a.kwonlyargs, a.vararg, a.kwarg) if each is not None]
     own = {*code.co_varnames, *code.co_cellvars}
@@ -344,7 +347,16 @@ def _cut(python, node, first, at, line, through, make, callees):
         if all(_read(side) & known <= bound and _read(side) & own <= known | _stored(side) for side in sides):
             returned = [[_returned(part, side, bound, here)] for side in sides]
             here, tail = _at(ast.If(here.test, *returned), here), []
-    asks = any(isinstance(each, ast.Call) for each in ast.walk(here.test if branches and not tail else here))
+    if turns and _is_same_each_turn(here, bound | _surely(head)):
+        bound |= _surely(head)
+        gives = sorted(_stored(here.body) & after)
+        called = part(here.body, sorted(_read(here.body) & bound | (set(gives) & bound)), gives)
+        target = ast.Name(gives[0], ast.Store()) if len(gives) == 1 else _tuple(gives, ast.Store())
+        here.body = [_at(ast.Assign([target], called), here.body[0])]
+        rest = here.test
+    else:
+        rest = here.test if branches and not tail else here  # what is run as it was written
+    asks = any(isinstance(each, ast.Call) for each in ast.walk(rest))
     if asks:
         cells[_CALLEE] = types.CellType(callees)
     if asks and branches and not tail:
@@ -365,6 +377,24 @@ def _cut(python, node, first, at, line, through, make, callees):
     made = _made(python, whole, first, cells)
     made.__defaults__, made.__kwdefaults__ = python.__defaults__, python.__kwdefaults__
     return through(made), compiled
+
+
+def _is_plain_loop(node):
+    """Whether all turns of a ``while`` run to their end, and it ends where it is asked."""
+    ends = (ast.Break, ast.Continue, ast.Return)
+    return (
+        isinstance(node, ast.While) and not node.orelse and not any(isinstance(each, ends) for each in ast.walk(node))
+    )
+
+
+def _is_same_each_turn(loop, bound):
+    """Whether what a turn reads has a value before the first one, or is set by the turn itself before it is read."""
+    fresh = (_stored(loop.body) & _read(loop.body)) - bound
+    for name in fresh:
+        first = next(each for each in loop.body if name in _read([each]) | _stored([each]))
+        if name in _read([first]) or name not in _surely([first]):
+            return False
+    return _stored(loop.body) - bound <= _surely(loop.body) and bool(_stored(loop.body))
 
 
 #: the name of what an ``if`` asks
