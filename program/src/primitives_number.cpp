@@ -49,6 +49,12 @@ int64_t int_power(int64_t a, int64_t b) {
     if (b & 1) r *= base;
   return wrap(r);
 }
+template <class F>
+int64_t exact(int64_t a, int64_t b, F wraps) {
+  int64_t r = 0;
+  if (wraps(a, b, &r)) raise_error("OverflowError", "an int of a program has 64 bits");
+  return r;
+}
 int64_t truncate(double d) {
   if (!(d > -9.3e18 && d < 9.3e18))
     raise_error("OverflowError", "cannot convert float infinity, NaN or a number of over 63 bits to integer");
@@ -212,6 +218,13 @@ void arithmetic() {
   prim([](double a, double b) { return larger(a, b); }, "prim::max.int_float(int a, float b) -> float");
   prim([](double a, double b) { return larger(a, b); }, "prim::max.float_int(float a, int b) -> float");
 
+  // Of ints that a compiled function computes as Python does, where they never wrap.
+  prim([](int64_t a, int64_t b) { return exact(a, b, [](auto... of) { return __builtin_add_overflow(of...); }); },
+       "prim::exact_add(int a, int b) -> int");
+  prim([](int64_t a, int64_t b) { return exact(a, b, [](auto... of) { return __builtin_sub_overflow(of...); }); },
+       "prim::exact_sub(int a, int b) -> int");
+  prim([](int64_t a, int64_t b) { return exact(a, b, [](auto... of) { return __builtin_mul_overflow(of...); }); },
+       "prim::exact_mul(int a, int b) -> int");
   prim([](int64_t a) { return wrap(0 - uint64_t(a)); }, "aten::neg.int(int a) -> int");
   prim([](double a) { return -a; }, "aten::neg.float(float a) -> float");
   prim([](Z a) { return -a; }, "aten::neg.complex(complex a) -> complex");

@@ -141,8 +141,8 @@ void Tracer::forget_dead() {
   if (all) next_look_ = 2 * n + 512;
 }
 
-// A number, None or a device, which an earlier call may have used.
-Value* Tracer::constant(Cell c) {
+// A number, None or a device, which an earlier call may have used; the argument of a call that stands there.
+Value* Tracer::constant(Cell c, int64_t at, std::string_view name) {
   const auto same = [&](const Cell& a) {
     if (a.tag() != c.tag()) return false;
     switch (c.tag()) {
@@ -158,11 +158,14 @@ Value* Tracer::constant(Cell c) {
         return false;
     }
   };
+  const auto is_at = [&](const Argument& as) { return as.name.empty() ? as.at < 0 || as.at == at : as.name == name; };
+  const auto is_anywhere = [](const Noted& n) { return n.as.at < 0 && n.as.name.empty(); };
   for (Noted& n : numbers_)
-    if (n.value && same(n.number)) {
+    if (n.value && same(n.number) && is_at(n.as)) {
       Value* found = std::exchange(n.value, nullptr);
       // Two that are equal now could be taken for each other.
-      for (const Noted& other : numbers_) left_ += other.value && other.value != found && same(other.number);
+      for (const Noted& other : numbers_)
+        left_ += is_anywhere(n) && other.value && other.value != found && same(other.number);
       for (const Note& other : ints_) left_ += other.value && c.tag() == Cell::Tag::Int && other.number == c.to_int();
       return found;
     }
@@ -280,7 +283,7 @@ void Tracer::find_ints(const Row& row, const torch::Value* arguments) {
 }
 
 // Of an int that a call takes at this place; `by_number` lets one stand for it whose place is not known.
-Value* Tracer::int_value(int64_t i, const void* place, bool by_number) {
+Value* Tracer::int_value(int64_t i, const void* place, int64_t at, std::string_view name, bool by_number) {
   const auto fills = [&](const Note& n) {
     const auto* first = static_cast<const int64_t*>(n.place);
     return n.count > 0 ? place >= first && place < first + n.count : place == n.place;
@@ -289,7 +292,7 @@ Value* Tracer::int_value(int64_t i, const void* place, bool by_number) {
   Note* found = nullptr;
   for (Note& n : ints_)
     if (n.value && n.number == i && may_be(n) && (!found || n.is_here > found->is_here)) found = &n;
-  if (!found) return constant(Cell(i));
+  if (!found) return constant(Cell(i), at, name);
   Value* from = found->value;
   if (!found->is_here || found->count <= 0 || place == static_cast<const int64_t*>(found->place) + found->count - 1)
     found->value = nullptr;
@@ -318,7 +321,7 @@ std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* argume
       if (!t)
         none();
       else if (p.accepts_number && t.is_wrapped_number() && !has_value(t))
-        in.push_back(constant(number_in(t)));
+        in.push_back(constant(number_in(t), i, s.view(p.name)));
       else
         in.push_back(value_of(t));
       continue;
@@ -337,18 +340,18 @@ std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* argume
       case Kind::IntList: {
         std::vector<Value*> items;
         const auto* numbers = static_cast<const int64_t*>(v.data);
-        for (int64_t k = 0; k < v.size; ++k) items.push_back(int_value(numbers[k], numbers + k));
+        for (int64_t k = 0; k < v.size; ++k) items.push_back(int_value(numbers[k], numbers + k, i + k, {}));
         in.push_back(insert(g, "prim::ListConstruct", items, ints()));
         break;
       }
       case Kind::Int:
-        in.push_back(int_value(v.i, &p, !is_place(s.view(p.name))));
+        in.push_back(int_value(v.i, &p, i, s.view(p.name), !is_place(s.view(p.name))));
         break;
       case Kind::Bool:
-        in.push_back(constant(Cell(v.i != 0)));
+        in.push_back(constant(Cell(v.i != 0), i, s.view(p.name)));
         break;
       case Kind::Float:
-        in.push_back(constant(Cell(v.d)));
+        in.push_back(constant(Cell(v.d), i, s.view(p.name)));
         break;
       case Kind::Str:
         in.push_back(constant(Cell(std::string(static_cast<const char*>(v.data), size_t(v.size)))));
@@ -368,16 +371,16 @@ std::vector<Value*> Tracer::inputs_of(const Row& row, const torch::Value* argume
       case Kind::Scalar:
         switch (v.scalar_kind) {
           case Scalar::Kind::Bool:
-            in.push_back(constant(Cell(v.i != 0)));
+            in.push_back(constant(Cell(v.i != 0), i, s.view(p.name)));
             break;
           case Scalar::Kind::Float:
-            in.push_back(constant(Cell(v.d)));
+            in.push_back(constant(Cell(v.d), i, s.view(p.name)));
             break;
           case Scalar::Kind::Complex:
             in.push_back(constant(Cell(std::complex<double>(v.d, v.imag))));
             break;
           default:
-            in.push_back(int_value(v.i, &p));
+            in.push_back(int_value(v.i, &p, i, s.view(p.name)));
         }
         break;
       default:

@@ -211,6 +211,8 @@ bool Guards::holds(const Step& s, Slots& slots) const {
         const auto& [slot, dim] = s.dims[i];
         if (dim == kWhole)
           sizes[i] = py::reinterpret_borrow<py::object>(slots[slot]);
+        else if (dim == kValue)
+          sizes[i] = py::handle(slots[slot]).attr("item")();
         else
           sizes[i] = py::int_(python::borrow(slots[slot]).size(int64_t(dim)));
       }

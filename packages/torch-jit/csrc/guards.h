@@ -65,7 +65,8 @@ class Guards {
     Class,
     Sizes
   };
-  static constexpr uint32_t kWhole = 0xFFFFFFFF;  // in place of a dim: a number that is an argument itself
+  // In place of a dim: a number that is an argument itself, and the number that a tensor of one element holds.
+  static constexpr uint32_t kWhole = 0xFFFFFFFF, kValue = 0xFFFFFFFE;
   struct Like {
     PyTypeObject* type;
     DType dtype;

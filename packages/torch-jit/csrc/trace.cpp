@@ -160,13 +160,22 @@ void bind_trace(py::module_& m) {
       .def_property_readonly("has_failed", &Tracer::has_failed)
       .def("set_self", [](Tracer& t, Value* v) { t.set_self(v); })
       .def("note_int", [](Tracer& t, int64_t i, Value* v) { t.note_int(i, v); })
-      .def("note_number",
-           [](Tracer& t, py::handle number, Value* v) {
-             if (PyFloat_CheckExact(number.ptr()))
-               t.note_number(Cell(PyFloat_AS_DOUBLE(number.ptr())), v);
-             else
-               t.note_number(Cell(number.cast<int64_t>()), v);
-           })
+      .def(
+          "note_number",
+          [](Tracer& t, py::handle number, Value* v, py::object as) {
+            Tracer::Argument where;
+            if (py::isinstance<py::str>(as))
+              where.name = as.cast<std::string>();
+            else if (!as.is_none())
+              where.at = as.cast<int64_t>();
+            if (PyFloat_CheckExact(number.ptr()))
+              t.note_number(Cell(PyFloat_AS_DOUBLE(number.ptr())), v, std::move(where));
+            else if (PyBool_Check(number.ptr()))
+              t.note_number(Cell(number.ptr() == Py_True), v, std::move(where));
+            else
+              t.note_number(Cell(number.cast<int64_t>()), v, std::move(where));
+          },
+          py::arg("number"), py::arg("value"), py::arg("as_argument") = py::none())
       .def("forget_ints", &Tracer::forget_ints);
   py::class_<Recorder>(m, "Recording",
                        "Within its block the calls of this thread are recorded; with None, they are not.")

@@ -420,8 +420,8 @@ def counts_up(x, most=10.0):
 def keeps_the_last(x):
     while x.sum() < 40:
         if x.sum() > 20:
-            x = x + last
-        last = x * 2
+            x = x + last  # noqa: F821 (set in an earlier turn)
+        last = x * 2  # noqa: F841
         x = x + 1
     return x
 

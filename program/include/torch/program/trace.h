@@ -55,8 +55,13 @@ class TORCH_PROGRAM_API Tracer {
   // An int that an argument of the next call is made of: where it stands there, the value stands for it.
   void note_int(int64_t number, Value* v) { ints_.push_back({.number = number, .value = v, .calls = calls_}); }
   size_t forget_ints();  // how many no call has taken
-  // A number of any kind that the next call takes: wherever it stands there, the value stands for it.
-  void note_number(Cell number, Value* v) { numbers_.push_back({std::move(number), v}); }
+  // A number of any kind that the next call takes: wherever it stands there, the value stands for it; or only as the
+  // argument of this name, or this number, where the items of a list follow each other.
+  struct Argument {
+    int64_t at = -1;
+    std::string name;
+  };
+  void note_number(Cell number, Value* v, Argument as) { numbers_.push_back({std::move(number), v, std::move(as)}); }
 
   // Says before each call that is recorded where it stands: sets what new nodes of the graph carry.
   struct TORCH_PROGRAM_API Locator {
@@ -98,7 +103,7 @@ class TORCH_PROGRAM_API Tracer {
   const Callee& callee(const Row& row);
   TypePtr type(const torch::Tensor& t);
   void record(const Row& row, std::vector<Value*> inputs, Result& result);
-  Value* constant(Cell c);
+  Value* constant(Cell c, int64_t at = -1, std::string_view name = {});
   std::vector<Value*> inputs_of(const Row& row, const torch::Value* arguments);
   // An int that was read of a tensor, until a call takes it.
   struct Note {
@@ -112,9 +117,10 @@ class TORCH_PROGRAM_API Tracer {
   struct Noted {
     Cell number;
     Value* value;
+    Argument as;
   };
   std::vector<Noted> numbers_;
-  Value* int_value(int64_t i, const void* place, bool by_number = true);
+  Value* int_value(int64_t i, const void* place, int64_t at, std::string_view name, bool by_number = true);
   void find_ints(const Row& row, const torch::Value* arguments);
   void drop_ints(const std::function<bool(const Note&)>& stays);
   static void int_was_placed(const void* place, int64_t count);

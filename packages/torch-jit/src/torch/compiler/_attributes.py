@@ -17,6 +17,7 @@ from ._guards import TYPES, of_class
 from ._tables import (
     CONTAINERS,
     DICTS,
+    FEW,
     FINDING,
     HEAP,
     MUTATING,
@@ -109,12 +110,9 @@ def _of_tensor(observer, value, name):
         return found
     if name not in TENSOR_ATTRIBUTES and name not in TENSOR_FUNCTIONS and name not in OF_TENSORS:
         bound = getattr(found, "__func__", found)
-        found_rows = name in FINDING and observer.found is not None
-        if (
-            not found_rows
-            and not isinstance(bound, Operator)
-            and not isinstance(of_class(torch.Tensor, name), Operator)
-        ):
+        known = name in FINDING and observer.found is not None
+        known = known or (name in ("item", "tolist") and observer.may_read(value, FEW))
+        if not known and not isinstance(bound, Operator) and not isinstance(of_class(torch.Tensor, name), Operator):
             observer.stop(f"{name} of a tensor is asked for", sys._getframe(3))
     if isinstance(found, torch.Tensor) and not observer.result(found):
         _stop(observer, name, torch.Tensor, "is no operator")

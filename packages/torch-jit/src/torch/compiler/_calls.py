@@ -21,8 +21,9 @@ from . import _modules, _transforms
 from ._attributes import plain_attribute, registered_attribute
 from ._guards import TYPES, is_key, of_class
 from ._in_place import Forward
+from ._numbers import Number
 from ._opaque import is_registered, registered
-from ._special import SPECIAL
+from ._special import SPECIAL, number_of
 from ._tables import (
     ABSTRACT,
     BASES,
@@ -58,6 +59,10 @@ _OF_C = (
 
 #: methods of ``torch.nn.Module`` that are not looked into; where modules stand that hold others
 _OF_MODULES, _CONTAINERS = ("__init__", "__setattr__", "__delattr__"), "torch.nn.modules.container"
+
+
+#: files with what stands for methods of tensors and of numbers while these are watched
+_STANDINS = frozenset(("torch.compiler._sizes", "torch.compiler._special", "torch.compiler._numbers"))
 
 
 def call(observer, function, args, kwargs):
@@ -148,7 +153,7 @@ def _python(observer, function, args, kwargs):
     if function.__code__ in observer.codes:  # made within
         return function(*args, **kwargs)
     marks, name = function.__dict__, str(function.__module__)
-    if name == "torch.compiler._sizes":  # what stands for a method of tensors while sizes are watched
+    if name in _STANDINS:
         return function(*args, **kwargs)
     if marks:
         if "_torchdynamo_disable" in marks:
@@ -331,14 +336,14 @@ def _operator(observer, function, args, kwargs):
         observer.stop(f"{name} has a generator")
     owner = getattr(function, "__self__", None)
     given = (owner, *args) if isinstance(owner, torch.Tensor) else args
-    numbers = observer.numbers
-    result = _used(
-        observer,
-        function,
-        given,
-        kwargs,
-        lambda: function(*map(numbers, args), **{k: numbers(v) for k, v in kwargs.items()}),
-    )
+    numbers, first = observer.numbers, len(given) - len(args)
+
+    def run():
+        return function(
+            *(numbers(a, first + i) for i, a in enumerate(args)), **{k: numbers(v, k) for k, v in kwargs.items()}
+        )
+
+    result = _used(observer, function, given, kwargs, run)
     if not isinstance(result, (torch.Tensor, tuple, list)) and result is not None:
         observer.stop(f"{name} gives a {type(result).__name__}")
     return result
@@ -467,8 +472,12 @@ def _make(observer, kind, args, kwargs):
     """An instance of a class."""
     if kind is super or (kind is type and len(args) == 1):
         return kind(*args, **kwargs)
+    if kind in (int, float, bool) and len(args) == 1 and (found := number_of(observer, kind, args[0])) is not None:
+        return found
     if kind in PURE:
         _check_given(observer, args, kwargs)
+        if kind is range:  # counted in C
+            args = tuple(a.or_escape("counts a range") if isinstance(a, Number) else a for a in args)
         return kind(*(_iterated(observer, kind, args) if kind in ITERATING else args), **kwargs)
     if issubclass(kind, BaseException):
         return kind(*args, **kwargs)

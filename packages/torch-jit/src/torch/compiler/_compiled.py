@@ -14,6 +14,7 @@ from . import _backends, _cuts, _dynamic, _found, _stances, _tables
 from ._guards import same_value, state_of_thread
 from ._observer import Observer, Reason
 from ._outputs import Outputs
+from ._sizes import Size
 
 #: everything that is compiled, for reset()
 _all = weakref.WeakSet()
@@ -131,10 +132,9 @@ class Compiled:
                 self._leave(Reason("it raised errors while it was captured", ()))
             raise
         self.asks = self.asks or observer.asks
-        steps = _finish(observer, result, self) if observer.reason is None else None
-        if observer.reason is None:
+        if (found := self._program(observer, result, args, kwargs)) is not None:
             utils.note_capture(self.function)
-            self._add(observer, steps, args, kwargs)
+            self._add(*found)
             return result
         if observer.settles and not self.settled:
             self.settled = True
@@ -151,17 +151,22 @@ class Compiled:
             self._cut(observer.reason)
         return result
 
-    def _add(self, observer, steps, args, kwargs):
-        """Keep a program; or one for several sizes, where another one differs from it in sizes only, or where the caller says
-        that sizes change.
+    def _program(self, observer, result, args, kwargs):
+        """An observation that makes a program, with its steps: that of this run, or of others that hold for more calls. None,
+        with the reason, where there is none.
         """
-        if not self.programs and (found := _dynamic.general(self, args, kwargs, _finish, observer, observer.graph)):
-            observer, steps = found
-        for other in self.programs:
-            found = _dynamic.resized(self, args, kwargs, _finish, observer, observer.graph, other)
-            if found is not None:
-                observer, steps = found
-                break
+        steps = _finish(observer, result, self) if observer.reason is None else None
+        if observer.reason is not None:
+            return None
+        again = _dynamic.Again(self, args, kwargs, observer, _finish)
+        found = again.found(self.programs)
+        if found is None and observer.first_read:
+            observer.reason = again.why or Reason("a number that is read of a tensor decides", observer.first_read)
+            return None
+        return found or (observer, steps)
+
+    def _add(self, observer, steps):
+        """Keep a program."""
         *before, build, outputs, held, device, sets_grad, pure = steps
         try:
             made = build()
@@ -219,7 +224,7 @@ def _finish(observer, result, compiled):
     if observer.reason is not None:
         return None
     graph.setLocation(None)
-    values = [observer.tracer.value_of(t) for t in outputs.tensors]
+    values = [t.value() if isinstance(t, Size) else observer.tracer.value_of(t) for t in outputs.tensors]
     graph.registerOutput(_tuple(graph, values))
     if any(node.kind() == "prim::If" for node in graph.nodes()):
         _check_blocks(observer, graph)
@@ -303,9 +308,13 @@ def _scan(observer, graph):
             pure = False
         elif kind == "prim::ListUnpack" and observer.found is not None and observer.found.follows(node.inputsAt(0)):
             observer.stop("a tensor is taken apart whose size values decide")
-        elif kind not in ("prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct"):
+        elif kind not in ("prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct", *_OF_NUMBERS):
             observer.stop(f"{kind} is called")
     return pure
+
+
+#: what programs do with numbers that they read of tensors, beside operators
+_OF_NUMBERS = "prim::exact_add", "prim::exact_sub", "prim::exact_mul", "prim::RaiseException"
 
 
 def _makes(node):

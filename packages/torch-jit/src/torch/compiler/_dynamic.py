@@ -5,145 +5,30 @@ sizes change (``dynamic=True``, ``mark_dynamic``): the second set is then one th
 from __future__ import annotations
 
 import collections
-import contextlib
-import math
+import functools
 import re
-import sys
 
 import torch
 from torch._dynamo import config
-from torch._seams import named_size
-from torch.jit import _ir as ir
 
 from . import _numbers
 from ._backends import native
 from ._effects import NOTHING
-from ._found import Found
-from ._guards import WHOLE, layout_of
-from ._numbers import Number
-from ._observer import Observer
-from ._outside import place_of
-from ._sizes import Size, Space, shapes_watched
+from ._observer import Reason
+from ._resized import Resized, Variation
 
-__all__ = ["Resized", "general", "resized"]
+__all__ = ["Again"]
 
 #: kinds of nodes that are about sizes only
 _OF_SIZES = frozenset((
     "aten::size", "aten::add", "aten::sub", "aten::mul", "aten::floordiv", "aten::remainder", "aten::Int", "prim::Constant",
-    "prim::NumToTensor", "prim::ListConstruct", "aten::div", "aten::pow", "aten::sqrt",
+    "prim::NumToTensor", "prim::ListConstruct", "aten::div", "aten::pow", "aten::sqrt", "aten::Float", "aten::Bool", "aten::__not__",
+    "aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt", "aten::ge", "prim::exact_add", "prim::exact_sub", "prim::exact_mul",
 ))  # fmt: skip
-
 _MOST_SIZES = 6  #: different ones that are tried one by one
+_SHIFTS = (1, -1, 2, 5)  #: to other ints in place of those that are read
 _BIG = 1 << 20  #: elements of a tensor that is not doubled
 _FACTORS = ((3, 5, 7, 11), (5, 7, 11, 13))  #: of sizes that are made up, so that they are no numbers of the program
-
-
-class Resized(Observer):
-    """Watches a call in which some sizes of arguments may change. ``free`` says which: path of a tensor -> its dims.
-
-    ``ranges`` are those of marks: path of a tensor -> dim -> least and greatest, or None.
-    """
-
-    def __init__(self, free, ranges, ties, numbers=None, finds=False):
-        super().__init__()
-        self.found = Found(self) if finds else None
-        self.varied, self.variables = numbers or {}, {}  # place of a number that changes -> what it is in this run
-        self.free, self.ranges, self.space, self.takes_sizes = free, ranges, Space(self, {}), True
-        self.ties = ties  # (source, dim) -> the size that it is taken to be equal to, which stands before it
-        self.dims, self.asked = [], []  # of each variable, in order: (slot, dim); (source, dim)
-
-    def layout(self, value, source):
-        """What is guarded of an input: sizes that may change are not."""
-        dims = self.free.get(source, ()) if self.changes_with_calls(source) else ()
-        kind, dtype, sizes, strides, device, needs_grad = layout_of(value)
-        if dims:
-            sizes = tuple(-1 if i in dims else n for i, n in enumerate(sizes))
-            for i in dims:
-                name = self.space.free[len(self.inputs), i] = f"d{len(self.dims)}"
-                least, most = self.ranges.get(source, {}).get(i, (None, None))
-                self.space.conditions += [f"{name} >= {least}"] * (least is not None)
-                self.space.conditions += [f"{name} <= {most}"] * (most is not None)
-                self.dims.append((self.guards.slot(source), i))
-                self.asked.append((source, i))
-                self.space.extents.variable(len(self.inputs), i, name, f"d{self.asked.index(self.ties[source, i])}")
-        return kind, dtype, sizes, None if self.free else strides, device, needs_grad
-
-    @staticmethod
-    def numbers(value):
-        """A size that may change is a number to an operator, which is recorded with what it follows from."""
-        return value.noted() if isinstance(value, Size) else value
-
-    def beside(self, left, right):
-        """Two operands of which one is a tensor: a number that changes is taken by its operator."""
-        one, two = (value.noted() if type(value) is Number else value for value in (left, right))
-        return one, two
-
-    def outside_value(self, value, source, of_arguments=False):
-        """A number that changes is an input of the graph."""
-        if self.reason is not None or not self.varied or (place := place_of(source)) not in self.varied:
-            return super().outside_value(value, source, of_arguments)
-        number = self.varied[place]
-        if place not in self.variables:
-            at, name = len(self.inputs), f"d{len(self.dims)}"
-            slot = self.guards.check("type", source, type(number))
-            kind = ir.IntType if type(number) is int else ir.FloatType
-            made = Number(self.space, number, name, None)
-            made.made = self.graph.addInput(f"input_{at}", kind.get())
-            self.space.free[at, None] = name
-            self.dims.append((slot, WHOLE))
-            self.asked.append((place, None))
-            self.inputs.append(slot)
-            self.examples.append(named_size(f"s{at}", number) if type(number) is int else number)
-            if type(number) is int:
-                self.space.conditions.append(f"-{1 << 31} < {name} < {1 << 31}")
-            self.variables[place] = made
-        return self.variables[place]
-
-    def may_count(self, value, name):
-        """A number that changes is read, whether or not it is only counted."""
-        if not super().may_count(value, name):
-            return False
-        return place_of(("attr", self.known[id(value)][1], name)) not in self.varied
-
-    def where(self):
-        self.space.told(_caller())
-        return super().where()
-
-    def run(self, function, args, kwargs):
-        with shapes_watched(self.space) if self.free else contextlib.nullcontext():
-            return super().run(function, args, kwargs)
-
-    def close(self, low):
-        """Guards of the sizes: what was asked about them; those of 0 and 1 are programs of their own."""
-        if self.tracer.forget_ints() or self.space.pending:
-            self.stop("a size becomes a number of the program")
-        if self.free and any(node.isNondeterministic() or node.hasEffects() for node in self.graph.nodes()):
-            self.unpacks()
-        names = [f"d{i}" for i in range(len(self.dims))]
-        sizes = [name for name, (_, dim) in zip(names, self.dims) if dim != WHOLE]
-        conditions = [f"{name} >= {low}" for name in sizes] + self.space.conditions + self.space.extents.conditions()
-        known = {"__builtins__": {}, "sqrt": math.sqrt}
-        self.fits = eval(f"lambda {', '.join(names)}: {' and '.join(conditions) or True}", known)
-        self.guards.steps.append(("sizes", self.dims[0][0], self.fits, list(self.dims)))
-        for node in list(self.graph.nodes()):
-            if node.kind() == "prim::NumToTensor" and not node.output().uses():
-                node.destroy()
-
-    def unpacks(self):
-        """Lists that are taken apart are as long whatever the sizes: what has drawn random numbers cannot run again as Python."""
-        for node in self.graph.nodes():
-            if node.kind() == "prim::ListUnpack":
-                count = node.outputsSize()
-                if self.space.extents.formula(node.inputsAt(0), None, count) != str(count):
-                    self.stop("a list has as many items as sizes say")
-
-    def holds(self, layouts):
-        """Whether the program is for arguments of these layouts."""
-        return self.fits(*(self.varied[source] if i is None else layouts[source][2][i] for source, i in self.asked))
-
-
-def _caller():
-    return sys._getframe(2)
 
 
 def changed(before, now):
@@ -281,166 +166,246 @@ def _written(observer, graph):
     return found if found <= {id(x) for x in observer.known_at.values()} else None
 
 
-def _changes_copies(observer, args, kwargs):
-    """Whether a call with arguments that are made anew changes these only, so that what is changed is changed once."""
-    again = _Before(observer, {}, {})
-    for value in (*args, *kwargs.values()):
-        again.of(value)
-    return all(again.reached(id(value)) for _, value, *_ in observer.effects())
-
-
-def resized(compiled, args, kwargs, finish, observer, graph, other, asked=False, before=None):
-    """Steps of a program for the sizes of this call, of an earlier one, and others; None where there is none. A function that
-    was watched twice in vain is not watched again.
-
-    ``observer`` has watched this call, ``graph`` is its program; ``other`` is an earlier program, or ``before`` are layouts of other arguments. A
-    backend of one's own may look at the sizes of its examples: it gets a program for all sizes only where these are ``asked`` for.
-    """
-    if compiled.dynamic is False or compiled.in_vain >= 2:
-        return None
-    if not _changes_copies(observer, args, kwargs):
-        return None
-    written = _written(observer, graph)
-    if written is None:
-        return None
-    before = other.layouts if before is None else before
-    free, moved = changed(before, observer.layouts), {}
-    if other is not None:
-        moved = _numbers.changed(other.plain, observer.plain) or {}
-        fixed = ((int, config.specialize_int), (float, config.specialize_float))
-        moved = {at: (other.plain[at][0], observer.plain[at][0]) for at in moved}
-        moved = {at: both for at, both in moved.items() if (type(both[0]), True) not in fixed}
-    if free is None or not (free or moved):
-        return None
-    if any(_static(observer.known_at[source], dims) for source, dims in free.items()):
-        return None
-    automatic = config.automatic_dynamic_shapes and compiled.backend is native
-    if not (automatic or compiled.dynamic or asked):
-        marked = (_marks(observer.known_at[source]) for source in free)
-        if not all(set(dims) <= set(marks) for dims, marks in zip(free.values(), marked)):
-            return None
-    ranges = {source: getattr(observer.known_at[source], "_dynamo_dynamic_range", {}) for source in free}
-    if not _within(ranges, before, observer.layouts):
-        return None
-    if any(node.kind() == "prim::If" for node in graph.nodes()):
-        return None
-    random = any(node.isNondeterministic() for node in graph.nodes())
-    leaders = {}
-    ties = {
-        (source, i): leaders.setdefault((sizes[i], before[source][2][i]), (source, i))
-        for source, (_, _, sizes, *_) in observer.layouts.items()
-        for i in free.get(source, ())
-    }
-    compiled.in_vain += 1
-    state = torch.get_rng_state() if random else None
-    try:
-        # Sizes as they were in two calls; and others, where one of them is a number of the program, too.
-        made_up = [_made_up(observer.layouts, free, factors) for factors in _FACTORS] if free else (None, None)
-        for layouts in ((None, before), made_up):
-            if layouts[1] is None:
-                break
-            found = _watched(compiled, args, kwargs, finish, observer, free, moved, written, ranges, layouts, ties)
-            if found and found[0].holds(observer.layouts) and _work(found[0].graph) == _work(graph):
-                compiled.in_vain -= 1
-                return found
-    except Exception:  # whatever goes wrong with sizes that may change, goes right with those that do not
-        return None
-    finally:
-        if state is not None:
-            torch.set_rng_state(state)
-    return None
-
-
-def _watched(compiled, args, kwargs, finish, observer, free, moved, written, ranges, layouts, ties):
-    """What the function does with these sizes (None: those of the arguments) and numbers, if it is the same for all of them."""
-    found = []
-    for which, each in enumerate(layouts):
-        before = _Before(observer, each or {}, free if each else {}, written)
-        given, names = tuple(map(before.of, args)), {k: before.of(v) for k, v in kwargs.items()}
-        others = {id(observer.known_at[source]) for source in free} if each else set()
-        if not all(map(before.reached, others | written)):
-            return None
-        watcher = Resized(
-            free, ranges, ties, {source: both[1 - which] for source, both in moved.items()}, observer.found is not None
-        )
-        result = watcher.run(compiled.function, given, names)
-        steps = finish(watcher, result, compiled) if watcher.reason is None else None
-        if watcher.reason is None:
-            watcher.close(2)  # when results have asked for their sizes, too
-        if watcher.reason is not None:
-            return None
-        found.append((watcher, steps))
-    (watcher, _), (other, _) = found
-    if _signature(watcher.graph) != _signature(other.graph) or watcher.space.conditions != other.space.conditions:
-        return None
-    return found[0]
-
-
-def general(compiled, args, kwargs, finish, observer, graph):
-    """What :func:`resized` gives, of a call without an earlier one, where the caller says that sizes change; None where
-    nobody does, or where they cannot.
+class Again:
+    """A call that was watched, and is watched again for a program that holds for more calls. ``observer`` has watched it;
+    ``finish`` makes the steps of a program of an observation.
     """
 
-    def attempt(free):
-        before = _made_up(observer.layouts, free, None) if free else None
-        found = before and resized(compiled, args, kwargs, finish, observer, graph, None, True, before)
-        compiled.in_vain = 0
+    def __init__(self, compiled, args, kwargs, observer, finish):
+        self.compiled, self.args, self.kwargs, self.observer, self.finish = compiled, args, kwargs, observer, finish
+        self.graph, self.layouts, self.at = observer.graph, observer.layouts, observer.known_at
+        self.why = None  # why the last run is no program
+
+    @functools.cached_property
+    def written(self):
+        """The ids of the tensors that the call changes in place; None where it changes others than arguments."""
+        return _written(self.observer, self.graph)
+
+    def found(self, programs):
+        """An observation and steps of a program for this call and others like it; None where there is none."""
+        found = None if programs else self.general()
+        for other in programs:
+            found = found or self.resized(self._variation_from(other), other.layouts)
+        if found is None and self.observer.first_read:
+            found = self._of_reads()
         return found
 
-    marked, wished, all_dims = {}, {}, {}
-    for source, (kind, _, sizes, *_) in observer.layouts.items():
-        value = observer.known_at.get(source)
-        if kind is not torch.Tensor or value is None:
-            continue
-        dims = tuple(i for i, n in enumerate(sizes) if n >= 2 and not _static(value, (i,)))
-        all_dims[source] = dims
-        marked[source] = tuple(i for i in dims if i in getattr(value, "_dynamo_dynamic_indices", ()))
-        wished[source] = tuple(i for i in dims if i in getattr(value, "_dynamo_weak_dynamic_indices", ()))
-    if compiled.dynamic:
-        return attempt(_some(all_dims)) or _of_each_size(attempt, all_dims, observer.layouts)
-    marked, asked = _some({s: marked[s] + wished[s] for s in marked}), _some(marked)
-    if not marked:
-        return None
-    sizes = {observer.layouts[source][2][i] for source, dims in marked.items() for i in dims}
-    found = attempt(marked) or attempt(_of_sizes(all_dims, observer.layouts, sizes))
-    if found is None and asked and (why := _holds_to(compiled, args, kwargs, observer, graph, asked)):
-        from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
+    def is_repeatable(self):
+        """Whether a call with arguments that are made anew changes these only, so that what is changed is changed once."""
+        again = _Before(self.observer, {}, {})
+        for value in (*self.args, *self.kwargs.values()):
+            again.of(value)
+        return self.written is not None and all(again.reached(id(v)) for _, v, *_ in self.observer.effects())
 
-        raise ConstraintViolationError(
-            f"mark_dynamic: {_dims_of(asked, observer.layouts)} was said to change, but the function {why}; "
-            "torch._dynamo.maybe_mark_dynamic marks what may be one size only"
-        )
-    return found
+    # --- which calls ---
+
+    def _variation_from(self, other):
+        """What this call differs in from that of an earlier program; None where it is more than sizes and numbers."""
+        free, observer = changed(other.layouts, self.layouts), self.observer
+        if free is None:
+            return None
+        fixed = ((int, config.specialize_int), (float, config.specialize_float))
+        moved = {
+            at: (other.plain[at][0], observer.plain[at][0])
+            for at in _numbers.changed(other.plain, observer.plain) or ()
+        }
+        return Variation(free, numbers={at: both for at, both in moved.items() if (type(both[0]), True) not in fixed})
+
+    def resized(self, variation, before, asked=False):
+        """A program for the sizes and numbers of this call, of one with the layouts ``before``, and others. A function that was
+        watched twice in vain is not watched again.
+
+        A backend of one's own may look at the sizes of its examples: it gets a program for all sizes only where these are
+        ``asked`` for.
+        """
+        compiled = self.compiled
+        if compiled.dynamic is False or compiled.in_vain >= 2 or not self.is_repeatable():
+            return None
+        if variation is None or not (variation.free or variation.numbers) or not self._may_vary(variation.free, asked):
+            return None
+        variation.ranges = {source: getattr(self.at[source], "_dynamo_dynamic_range", {}) for source in variation.free}
+        if not _within(variation.ranges, before, self.layouts) or any(
+            n.kind() == "prim::If" for n in self.graph.nodes()
+        ):
+            return None
+        leaders = {}
+        variation.ties = {
+            (source, i): leaders.setdefault((sizes[i], before[source][2][i]), (source, i))
+            for source, (_, _, sizes, *_) in self.layouts.items()
+            for i in variation.free.get(source, ())
+        }
+        variation.reads = self.observer.first_read is not None
+        compiled.in_vain += 1
+        # Sizes as they were in two calls; and others, where one of them is a number of the program, too.
+        pairs = [(None, before)]
+        if variation.free and None not in (made_up := [_made_up(self.layouts, variation.free, f) for f in _FACTORS]):
+            pairs.append(made_up)
+        for layouts in pairs:
+            if (found := self._attempt(variation, layouts)) is not None:
+                compiled.in_vain -= 1
+                return found
+        return None
+
+    def _may_vary(self, free, asked):
+        """Whether these dims may change: none is said to be fixed, and each is said to change where nothing else does."""
+        if any(_static(self.at[source], dims) for source, dims in free.items()):
+            return False
+        if asked or self.compiled.dynamic or (config.automatic_dynamic_shapes and self.compiled.backend is native):
+            return True
+        return all(set(dims) <= _marks(self.at[source]) for source, dims in free.items())
+
+    def _of_reads(self):
+        """A program of this very call, in which numbers that are read of tensors are values."""
+        if not self.is_repeatable():
+            self.why = Reason(
+                "a number is read of a tensor, and more is changed than arguments", self.observer.first_read
+            )
+            return None
+        return self._attempt(Variation(reads=True), (None,))
+
+    def general(self):
+        """A program for several sizes, of a call without an earlier one, where the caller says that sizes change; None where
+        nobody does, or where they cannot.
+        """
+        marked, wished, all_dims = {}, {}, {}
+        for source, (kind, _, sizes, *_) in self.layouts.items():
+            value = self.at.get(source)
+            if kind is not torch.Tensor or value is None:
+                continue
+            dims = tuple(i for i, n in enumerate(sizes) if n >= 2 and not _static(value, (i,)))
+            all_dims[source] = dims
+            marked[source] = tuple(i for i in dims if i in getattr(value, "_dynamo_dynamic_indices", ()))
+            wished[source] = tuple(i for i in dims if i in getattr(value, "_dynamo_weak_dynamic_indices", ()))
+        if self.compiled.dynamic:
+            return self._asked(_some(all_dims)) or self._of_each_size(all_dims)
+        marked, asked = _some({s: marked[s] + wished[s] for s in marked}), _some(marked)
+        if not marked:
+            return None
+        sizes = {self.layouts[source][2][i] for source, dims in marked.items() for i in dims}
+        found = self._asked(marked) or self._asked(_of_sizes(all_dims, self.layouts, sizes))
+        if found is None and asked and (why := self._holds_to(asked)):
+            from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
+
+            raise ConstraintViolationError(
+                f"mark_dynamic: {_dims_of(asked, self.layouts)} was said to change, but the function {why}; "
+                "torch._dynamo.maybe_mark_dynamic marks what may be one size only"
+            )
+        return found
+
+    def _asked(self, free):
+        """A program for other sizes of these dims, of which somebody says that they change."""
+        before = _made_up(self.layouts, free, None) if free else None
+        found = before and self.resized(Variation(free), before, True)
+        self.compiled.in_vain = 0
+        return found
+
+    def _of_each_size(self, dims_of):
+        """Where not all sizes can change together (a layer holds to its own), those that can: equal ones change as one."""
+        sizes = sorted({self.layouts[source][2][i] for source, dims in dims_of.items() for i in dims})
+        if not 2 <= len(sizes) <= _MOST_SIZES:
+            return None
+        found = {n: steps for n in sizes if (steps := self._asked(_of_sizes(dims_of, self.layouts, {n})))}
+        together = self._asked(_of_sizes(dims_of, self.layouts, set(found))) if len(found) > 1 else None
+        return together or next(iter(found.values()), None)
+
+    def _holds_to(self, free):
+        """Why a function is one for the sizes of this call only, or None where that is not certain."""
+        made = _made_up(self.layouts, free, None)
+        if made is None or self.written != set() or not self.is_repeatable():
+            return None
+        if any(node.isNondeterministic() for node in self.graph.nodes()):
+            return None
+        ties = {(source, i): (source, i) for source, dims in free.items() for i in dims}
+        watcher = Resized(Variation(free, ties=ties))
+        try:
+            self._run(watcher, _Before(self.observer, {}, {}))
+        except Exception:
+            return None
+        pinned = [each for each in watcher.space.conditions if _PINNED.fullmatch(each)]
+        if pinned:
+            return f"asks whether it is {pinned[0].strip('()').split()[-1]}"
+        try:
+            self._run(Resized(Variation(free, ties=ties)), _Before(self.observer, made, free))
+        except Exception as error:
+            return f"raises at another size: {error}"
+        return None
+
+    # --- runs ---
+
+    def _run(self, watcher, before):
+        """Call the function with what it was given, as it was before it was called."""
+        given = tuple(map(before.of, self.args)), {k: before.of(v) for k, v in self.kwargs.items()}
+        others = {id(self.at[source]) for source in before.free} | (self.written or set())
+        if not all(map(before.reached, others)):
+            watcher.stop("an argument cannot be made anew")
+            return None
+        return watcher.run(self.compiled.function, *given)
+
+    def _attempt(self, variation, layouts):
+        """The program of runs at these layouts (None: those of the arguments), if it is one, and holds for this call."""
+        self.why = None
+        random = any(node.isNondeterministic() for node in self.graph.nodes())
+        state = torch.get_rng_state() if random else None
+        try:
+            found = self._watched(variation, layouts)
+        except Exception as error:  # whatever goes wrong with what may change, goes right with what does not
+            self.why = self.why or Reason(f"{type(error).__name__} is raised: {error}", self.observer.first_read)
+            return None
+        finally:
+            if state is not None:
+                torch.set_rng_state(state)
+        if not found or not found[0].holds(self.layouts):
+            return None
+        # Where numbers are read, torch.tensor of one is another work than that of a constant.
+        return found if variation.reads or _work(found[0].graph) == _work(self.graph) else None
+
+    def _watched(self, variation, layouts):
+        """What the function does with each of these layouts, if it is the same for all of them."""
+        finds, found = self.observer.found is not None, []
+        for which, each in enumerate(layouts):
+            if (one := self._steps(Resized(variation, 1 - which, finds), each, variation)) is None:
+                return None
+            found.append(one)
+        (watcher, _), (other, _) = found[0], found[-1]
+        alike = _signature(watcher.graph) == _signature(other.graph)
+        if not alike or watcher.space.conditions != other.space.conditions:
+            return None
+        return self._of_other_ints(found[0], variation, layouts[0]) if watcher.space.mixes else found[0]
+
+    def _steps(self, watcher, layouts, variation):
+        """An observation of a run at these layouts with the steps of its program, or None."""
+        before = _Before(self.observer, layouts or {}, variation.free if layouts else {}, self.written)
+        try:
+            result = self._run(watcher, before)
+            steps = self.finish(watcher, result, self.compiled) if watcher.reason is None else None
+            if watcher.reason is None:
+                watcher.close(2)  # when results have asked for their sizes, too
+        finally:
+            self.why = watcher.reason
+        return (watcher, steps) if watcher.reason is None else None
+
+    def _of_other_ints(self, first, variation, layouts):
+        """The observation whose ints are where they seem to be, and not equal ones: the program is the same for other ints."""
+        if not variation.reads:
+            return first
+        seen, fixed = [first], first[0].space.pinned
+        for shift in _SHIFTS:
+            watcher = Resized(variation, 1, self.observer.found is not None, shift, fixed)
+            try:
+                found = self._steps(watcher, layouts, variation)
+            except Exception:  # there is no such index, or no such size
+                continue
+            if found is not None:
+                known = (one for one in seen if _signature(one[0].graph) == _signature(watcher.graph))
+                if (one := next(known, None)) is not None:
+                    return one
+                seen.append(found)
+        self.why = Reason("an int that is read of a tensor cannot be told from others", self.observer.first_read)
+        return None
 
 
 def _dims_of(free, layouts):
     return ", ".join(f"dim {i} of a tensor {tuple(layouts[source][2])}" for source, dims in free.items() for i in dims)
-
-
-def _holds_to(compiled, args, kwargs, observer, graph, free):
-    """Why a function is one for the sizes of this call only, or None where that is not certain."""
-    made = _made_up(observer.layouts, free, None)
-    if made is None or _written(observer, graph) != set() or not _changes_copies(observer, args, kwargs):
-        return None
-    if any(node.isNondeterministic() for node in graph.nodes()):
-        return None
-    before = _Before(observer, {}, {})
-    watcher = Resized(free, {}, {(source, i): (source, i) for source, dims in free.items() for i in dims})
-    try:
-        watcher.run(compiled.function, tuple(map(before.of, args)), {k: before.of(v) for k, v in kwargs.items()})
-    except Exception:
-        return None
-    pinned = [each for each in watcher.space.conditions if _PINNED.fullmatch(each)]
-    if pinned:
-        return f"asks whether it is {pinned[0].strip('()').split()[-1]}"
-    before = _Before(observer, made, free)
-    try:
-        Resized(free, {}, watcher.ties).run(
-            compiled.function, tuple(map(before.of, args)), {k: before.of(v) for k, v in kwargs.items()}
-        )
-    except Exception as error:
-        return f"raises at another size: {error}"
-    return None
 
 
 #: what is asked of a size that has one answer only
@@ -454,16 +419,6 @@ def _some(dims_of):
 def _of_sizes(dims_of, layouts, sizes):
     """The dims whose size is among these."""
     return _some({s: tuple(i for i in dims if layouts[s][2][i] in sizes) for s, dims in dims_of.items()})
-
-
-def _of_each_size(attempt, dims_of, layouts):
-    """Where not all sizes can change together (a layer holds to its own), those that can: equal ones change as one."""
-    sizes = sorted({layouts[source][2][i] for source, dims in dims_of.items() for i in dims})
-    if not 2 <= len(sizes) <= _MOST_SIZES:
-        return None
-    found = {n: steps for n in sizes if (steps := attempt(_of_sizes(dims_of, layouts, {n})))}
-    together = attempt(_of_sizes(dims_of, layouts, set(found))) if len(found) > 1 else None
-    return together or next(iter(found.values()), None)
 
 
 def _made_up(layouts, free, factors):

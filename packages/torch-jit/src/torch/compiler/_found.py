@@ -4,6 +4,8 @@ nothing of their number: a size that is read makes the observation void.
 
 from __future__ import annotations
 
+import functools
+import re
 import sys
 
 import torch
@@ -26,11 +28,14 @@ class Found:
         observer = self.observer
         if not tensor.dim() or not self.follows(observer.tracer.value_of(tensor)):
             return False
+        if observer.takes_numbers:  # there is a run after this one, in which such a size is a value
+            observer.first_read = observer.first_read or observer.frames_of(sys._getframe(3))
+            return False
         observer.stop("the size of a tensor is read that values decide", sys._getframe(3))
         return True
 
     def follows(self, value):
-        """Whether a value of the graph is computed from one whose size values decide."""
+        """Whether a value of the graph is computed from one whose size values decide, or is a number that was read of one."""
         open_, known = [value], self._follows
         while open_:
             at = open_[-1]
@@ -42,12 +47,12 @@ class Found:
                 known[number] = False
                 continue
             inputs = list(node.inputs())
-            if finds(node, self.observer.dtypes):
+            if finds(node, self.observer.dtypes) or _reads(node):
                 known[number] = True
             elif left := [v for v in inputs if v.unique() not in known]:
                 open_ += left
             else:
-                known[number] = any(known[v.unique()] for v in inputs)
+                known[number] = any(known[v.unique()] for v in _of_size(node, inputs))
         return known[value.unique()]
 
 
@@ -59,6 +64,37 @@ def finds(node, dtypes):
     if kind == "aten::index" and not all(counts(v, dtypes) for v in _parts(node.inputsAt(1))):
         return True
     return any(finds(inner, dtypes) for block in node.blocks() for inner in block.nodes())
+
+
+def _reads(node):
+    """Whether a node reads a number of a tensor."""
+    return node.kind() in ("aten::Int", "aten::Float", "aten::Bool") and (
+        node.inputsAt(0).type().kind() == "TensorType" and node.inputsAt(0).node().kind() != "prim::NumToTensor"
+    )
+
+
+#: how many inputs of a node say whether its blocks run
+_CONDITIONS = {"prim::If": 1, "prim::Loop": 2}
+
+
+def _of_size(node, inputs):
+    """The inputs of a node that its size may follow from: not the numbers that it computes with, and not conditions."""
+    if node.kind() in _CONDITIONS:
+        return inputs[_CONDITIONS[node.kind()] :]
+    if node.kind() in ("aten::arange", "aten::range") or node.kind().startswith("prim::") or node.outputsSize() != 1:
+        return inputs
+    kinds = _kinds(str(node.schema())) if node.output().type().kind() == "TensorType" else ()
+    return [v for v, kind in zip(inputs, kinds) if kind not in ("Scalar", "float")] if kinds else inputs
+
+
+@functools.cache
+def _kinds(schema):
+    """The types of the parameters of a schema, without ``?`` and lengths of lists."""
+    inside = _LENGTHS.sub("", schema[schema.index("(") + 1 : schema.rindex(" -> ") - 1])
+    return [each.partition(" ")[0] for each in inside.split(", ") if each not in ("", "*")]
+
+
+_LENGTHS = re.compile(r"\[[^\]]*\]|\?")
 
 
 def counts(value, dtypes):

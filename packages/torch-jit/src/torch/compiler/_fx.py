@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 
@@ -13,11 +14,15 @@ _DTYPES = (
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64, torch.complex32,
     torch.complex64, torch.complex128, torch.bool, None, None, None, torch.bfloat16,
 )  # fmt: skip
-#: what gives ints that follow from sizes
+#: what gives numbers that follow from sizes, or from values
 _OF_SIZES = {
     "aten::size": torch.ops.aten.sym_size.int, "aten::add": operator.add, "aten::sub": operator.sub, "aten::mul": operator.mul,
-    "aten::floordiv": operator.floordiv, "aten::remainder": operator.mod,
+    "aten::floordiv": operator.floordiv, "aten::remainder": operator.mod, "prim::exact_add": operator.add, "prim::exact_sub": operator.sub,
+    "prim::exact_mul": operator.mul, "aten::div": operator.truediv, "aten::eq": operator.eq, "aten::ne": operator.ne, "aten::lt": operator.lt,
+    "aten::le": operator.le, "aten::gt": operator.gt, "aten::ge": operator.ge, "aten::__not__": operator.not_, "aten::pow": operator.pow,
+    "aten::Int": int, "aten::Float": float, "aten::Bool": bool, "aten::sqrt": math.sqrt,
 }  # fmt: skip
+_NUMBERS = ("int", "float", "bool")
 _LAYOUTS = (torch.strided, torch.sparse_coo)
 _FORMATS = (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
 
@@ -63,12 +68,16 @@ def _convert(root, made, node, values):
     elif kind == "prim::ListUnpack":
         for i, value in enumerate(outputs):
             values[value.unique()] = made.call_function(operator.getitem, (inputs[0], i))
-    elif kind in ("prim::NumToTensor", "aten::Int", "aten::Bool"):
+    elif kind == "prim::NumToTensor" or _is_on_its_way(node):
         values[outputs[0].unique()] = inputs[0]  # a size that may change, on its way to an operator; a condition
+    elif kind in _READS and node.inputsAt(0).type().kind() == "TensorType":
+        values[outputs[0].unique()] = made.call_method("item", (inputs[0],))
     elif kind == "prim::PythonOp":
         result = made.call_function(node.ival("pyobj"), tuple(inputs))
         for i, value in enumerate(outputs):
             values[value.unique()] = result if len(outputs) == 1 else made.call_function(operator.getitem, (result, i))
+    elif kind == "prim::If" and not outputs:
+        made.call_function(torch._check, (inputs[0],))
     elif kind == "prim::If":
         result = made.call_function(torch.ops.higher_order.cond, _branches(root, made, node, inputs[0], values))
         for i, value in enumerate(outputs):
@@ -77,7 +86,7 @@ def _convert(root, made, node, values):
         result = made.call_function(torch.ops.higher_order.while_loop, _turns(root, made, node, inputs, values))
         for i, value in enumerate(outputs):
             values[value.unique()] = made.call_function(operator.getitem, (result, i + 1))
-    elif len(outputs) == 1 and str(outputs[0].type()) == "int":
+    elif len(outputs) == 1 and str(outputs[0].type()) in _NUMBERS:
         values[outputs[0].unique()] = made.call_function(_OF_SIZES[kind], tuple(inputs))
     elif kind == "aten::set_grad_enabled":
         made.call_function(torch.set_grad_enabled, (inputs[0],))
@@ -87,6 +96,19 @@ def _convert(root, made, node, values):
             values[outputs[0].unique()] = result
         for i, value in enumerate(outputs if len(outputs) > 1 else ()):
             values[value.unique()] = made.call_function(operator.getitem, (result, i))
+
+
+_READS = ("aten::Int", "aten::Float", "aten::Bool")
+
+
+def _is_on_its_way(node):
+    """Whether a node makes a number of a size, or the condition of a block of a tensor."""
+    if node.kind() == "aten::Int":
+        return node.inputsAt(0).node().kind() == "prim::NumToTensor"
+    return node.kind() == "aten::Bool" and all(
+        use.user.kind() in ("prim::If", "prim::Loop", "prim::Return") and use.user.outputsSize()
+        for use in node.output().uses()
+    )
 
 
 def _branches(root, made, node, asked, values):

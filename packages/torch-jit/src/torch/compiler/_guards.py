@@ -17,6 +17,8 @@ PLAIN = (
 _PLAIN = frozenset(PLAIN)
 #: in place of a dim: not the size of a tensor, but a number that is an argument itself
 WHOLE = 0xFFFFFFFF
+#: in place of a dim: the number that a tensor of one element holds
+VALUE = 0xFFFFFFFE
 #: classes of objects that mean the same for as long as they are the same
 FIXED = (type, types.FunctionType, types.BuiltinFunctionType, types.ModuleType, types.CodeType, enum.Enum)
 #: classes of what says a type: ``list[int]``, ``int | None``, ``typing.Any``
@@ -142,10 +144,12 @@ def _holds(kind, value, rest, values):
         "class": lambda: rest[1] is of_class(value, rest[0]),
         "absent": lambda: rest[0] not in value, "noattr": lambda: not hasattr(value, rest[0]),
         "tensor": lambda: isinstance(value, torch.Tensor) and not _differs(rest[0], layout_of(value)),
-        "sizes": lambda: rest[0](
-            *(values[slot] if dim == WHOLE else values[slot].shape[dim] for slot, dim in rest[1])
-        ),
+        "sizes": lambda: rest[0](*(_asked(values[slot], dim) for slot, dim in rest[1])),
     }[kind]()  # fmt: skip
+
+
+def _asked(value, dim):
+    return value if dim == WHOLE else value.item() if dim == VALUE else value.shape[dim]
 
 
 def _differs(wanted, found):

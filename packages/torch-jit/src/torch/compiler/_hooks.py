@@ -83,6 +83,8 @@ class Hooks:
                 recording.end()
                 self.give_constant(made)
                 return made
+            if isinstance(key, torch.Tensor) and key.dtype not in (torch.bool, torch.uint8) and self.may_read(key):
+                return self.read_number(key) if key.dim() == 0 else key
             for t in tensors_in(key):
                 if t.dim() == 0 or (not masks and self.found is None and t.dtype in (torch.bool, torch.uint8)):
                     self.stop("a tensor is an index by its value")

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 
 import torch
 
-from ._sizes import Size
+from ._sizes import _VARIABLE, Size
 
 __all__ = ["Number", "changed", "square_root"]
 
@@ -60,13 +61,23 @@ def _both(name, symbol, function, swapped=False):
     return method
 
 
-def _compares(symbol, function):
+def _compares(name, symbol, function):
     def method(self, other):
-        if type(other) not in (int, float) and not isinstance(other, Size):
+        if type(other) not in (int, float, bool) and not isinstance(other, Size):
             return NotImplemented
-        return self.space.ask(_text(symbol, self, other), function(self.number, _number(other)))
+        text, answer = _text(symbol, self, other), function(self.number, _number(other))
+        if self.space.reads:
+            return Number(self.space, answer, text, (name, symbol, *map(_of_ints, (self, other))))
+        return self.space.ask(text, answer)
 
     return method
+
+
+def _of_ints(value):
+    """A truth as the int that it is in arithmetic."""
+    if isinstance(value, Number) and type(value.number) is bool:
+        return Number(value.space, int(value.number), None, ("Int", None, value))
+    return int(value) if type(value) is bool else value
 
 
 class Number(Size):
@@ -74,8 +85,40 @@ class Number(Size):
 
     __slots__ = ()
 
+    @classmethod
+    def made_of(cls, space, number, value, name=None):
+        """A number that is read of a tensor: a value of the graph, under a name where guards may ask for it."""
+        made = cls(space, number, name, ("read", None, None))
+        made.made = value
+        return made
+
+    def converted(self, kind):
+        """What ``int``, ``float`` or ``bool`` of it is."""
+        if type(self.number) is kind:
+            return self
+        if kind is bool:
+            return self != 0
+        said = self.text if kind is float else None
+        return Number(self.space, kind(self.number), said, (kind.__name__.capitalize(), None, self))
+
+    def __torch_check__(self, message):
+        """``torch._check`` of a truth that only values tell: the program raises where it is none."""
+        if self.text is not None:
+            self.space.ask(self.text, self.number)
+            return
+        graph = self.space.observer.graph
+        node = graph.create("prim::If", [self.value()], 0)
+        graph.insertNode(node)
+        node.addBlock()
+        with graph.insert_point_guard(node.addBlock()):
+            raising = graph.create("prim::RaiseException", [graph.insertConstant("torch._check: it does not hold")], 0)
+            graph.insertNode(raising)
+
     def made_by(self, name, symbol, function, a, b):
         """The result of an operator of Python on two numbers."""
+        a, b = map(_of_ints, (a, b))
+        if self.space.reads:
+            return self._made_of_values(name, symbol, function, a, b)
         if symbol in ("/", "//", "%"):
             divisor = b if isinstance(b, Size) else None
             if divisor is not None:
@@ -94,12 +137,33 @@ class Number(Size):
                 self.space.escape("is greater than a program's")
         return made
 
+    def _made_of_values(self, name, symbol, function, a, b):
+        """The same in a program that reads numbers: what goes wrong there is left to Python, since nothing asks before."""
+        found = function(_number(a), _number(b))
+        if symbol == "**" or (symbol in ("//", "%") and type(found) is not int):
+            self.space.escape("is a power" if symbol == "**" else "of a float is divided without a rest")
+        exact = type(found) is int and symbol in ("*", "+", "-")
+        return Number(self.space, found, _text(symbol, a, b), (f"prim::exact_{name}" if exact else name, None, a, b))
+
     @property
     def text(self):
         """What it is, over the variables; None where that is not known."""
         if self.said is None:
-            self.said = f"sqrt({self.source[2].text})" if self.source[0] == "sqrt" else _text(*self.source[1:])
+            name, symbol, *parts = self.source
+            if name == "sqrt":
+                self.said = parts[0].text and f"sqrt({parts[0].text})"
+            elif symbol is not None:
+                self.said = _text(symbol, *parts)
         return self.said
+
+    def or_escape(self, why):
+        """The number, where it cannot change, or where a guard can ask whether it has."""
+        text = self.text
+        if text is not None and self.space.read.issuperset(_VARIABLE.findall(text)) and (said := _said(self.number)):
+            self.space.ask(f"({text} == {said})", True)
+            self.space.pinned.update(_VARIABLE.findall(text))
+            return self.number
+        return super().or_escape(why)
 
     def value(self):
         """The value of the graph."""
@@ -110,14 +174,20 @@ class Number(Size):
             self.made = graph.call(name, values)
         return self.made
 
-    def noted(self):
+    def noted(self, place=None):
         """The number, which the next operator takes."""
         tracer = self.space.observer.tracer
-        tracer.note_number(self.number, self.value())
+        tracer.note_number(self.number, self.value(), place if self.space.reads else None)
         return self.number
 
     def __index__(self):
+        if self.space.reads and type(self.number) is int:
+            self.space.pend(sys._getframe(1))
+            return Size.noted(self)
         return operator.index(self.or_escape("becomes a number of the program"))
+
+    def __bool__(self):
+        return self.space.ask(self.text, self.number) if type(self.number) is bool else super().__bool__()
 
     __add__, __radd__ = _both("add", "+", operator.add), _both("add", "+", operator.add, True)
     __sub__, __rsub__ = _both("sub", "-", operator.sub), _both("sub", "-", operator.sub, True)
@@ -127,9 +197,9 @@ class Number(Size):
     __rfloordiv__ = _both("floordiv", "//", operator.floordiv, True)
     __mod__, __rmod__ = _both("remainder", "%", operator.mod), _both("remainder", "%", operator.mod, True)
     __pow__, __rpow__ = _both("pow", "**", operator.pow), _both("pow", "**", operator.pow, True)
-    __lt__, __le__ = _compares("<", operator.lt), _compares("<=", operator.le)
-    __gt__, __ge__ = _compares(">", operator.gt), _compares(">=", operator.ge)
-    __eq__, __ne__ = _compares("==", operator.eq), _compares("!=", operator.ne)
+    __lt__, __le__ = _compares("lt", "<", operator.lt), _compares("le", "<=", operator.le)
+    __gt__, __ge__ = _compares("gt", ">", operator.gt), _compares("ge", ">=", operator.ge)
+    __eq__, __ne__ = _compares("eq", "==", operator.eq), _compares("ne", "!=", operator.ne)
     __hash__ = Size.__hash__
 
     def __neg__(self):

@@ -22,7 +22,7 @@ from torch._dynamo import config
 from torch.jit import _ir as ir
 from torch.jit import _trace
 
-from . import _calls, _instrument, _special, _transforms
+from . import _calls, _instrument, _opaque, _special, _transforms
 from ._effects import Effects
 from ._found import Found
 from ._guards import Guards, state_of_thread
@@ -74,7 +74,7 @@ class Reason:
 
 #: by words of a reason: what a program can do in its place
 _WAYS_OUT = (
-    (("__bool__ of", "is_nonzero of", "__contains__ of"), "torch.where chooses by values, torch.cond and torch.while_loop keep both ways in the program; "),
+    (("__bool__ of", "is_nonzero of", "__contains__ of", "is a condition"), "torch.where chooses by values, torch.cond and torch.while_loop keep both ways in the program; "),
     (("is read that values decide", "is taken apart whose size"),
      "what depends on the number of rows can follow the compiled function, or count a mask (mask.sum()) as a tensor; "),
     (("item of", "tolist of", "__int__ of", "__float__ of", "__index__ of", "__complex__ of", "numpy of", "__array__ of", "is read"),
@@ -134,8 +134,12 @@ class Watch:
 class Observer(Outside, Hooks, Effects, Operators, Matches):
     """Watches one call; ``__torch_watch`` within the functions that run."""
 
-    def __init__(self, whole=False, lifts=False):
+    def __init__(self, whole=False, lifts=False, takes_numbers=False):
         self.guards, self.reason = Guards(), None
+        # whether numbers may be read of tensors, since there is a run after this one in which they are values; and where
+        # the first one was
+        self.takes_numbers = takes_numbers or whole or config.capture_scalar_outputs
+        self.first_read = None
         self.lifts = lifts  # whether numbers that change from call to call become inputs
         # tensors with as many rows as values say, where they may stand in the program
         self.found = Found(self) if whole or (lifts and config.capture_dynamic_output_shape_ops) else None
@@ -194,6 +198,26 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         """Told by the core: a value of a tensor became a number of the program."""
         if not self.in_operator:
             self.stop(f"a value of a tensor is read ({what})", sys._getframe(1))
+
+    def may_read(self, tensor, most=1):
+        """Whether the numbers that a tensor holds may be read here: a few, whose count is fixed."""
+        if not self.takes_numbers or self.reason is not None or self.working or self.in_operator or self.transforms:
+            return False
+        count = tensor.numel()
+        return type(count) is int and 0 < count <= most and tensor.dtype in _NUMBERS and self.tracer.has_value(tensor)
+
+    def read_number(self, tensor):
+        """The number that a tensor holds."""
+        self.first_read = self.first_read or frames_of(sys._getframe(1))
+        return _opaque.unwatched(self, lambda: _special.unwatched("item")(tensor))
+
+    def read_index(self, tensor, frame):
+        """The int that a tensor holds, where C asks for it, called from a frame."""
+        return self.read_number(tensor)
+
+    def read_list(self, tensor):
+        """The numbers of a tensor, in lists of lists."""
+        return [self.read_list(row) for row in tensor.unbind(0)] if tensor.dim() else self.read_number(tensor)
 
     # --- beneath ---
 
@@ -302,8 +326,8 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         return left, right
 
     @staticmethod
-    def numbers(value):
-        """An argument of an operator, as the operator takes it."""
+    def numbers(value, place=None):
+        """An argument of an operator, as the operator takes it; ``place`` is its number or its name."""
         return value
 
     def result(self, value):
@@ -393,6 +417,10 @@ _DRIVERS = frozenset(
         torch.nn.Module._missing.__code__,  # what hasattr() and getattr() with a default come to
         torch.nn.modules.module._MissingAttribute.__init__.__code__,
     )
+)
+#: of tensors whose numbers are those of programs
+_NUMBERS = frozenset(
+    d for d in vars(torch).values() if isinstance(d, torch.dtype) and not d.is_complex and d is not torch.uint64
 )
 _IMPORTING = ("<frozen importlib", os.path.join(os.path.dirname(os.__file__), "importlib") + os.sep)
 _QUIET = frozenset(

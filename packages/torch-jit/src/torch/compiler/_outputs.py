@@ -17,7 +17,7 @@ from ._tables import BASES, HEAP
 class Outputs:
     """What a function gave: tensors that the program computes, its inputs, and what stands around them.
 
-    ``tensors`` are those that the graph has to give; ``build(computed, inputs)`` makes the result of a call.
+    ``tensors`` are those that the graph has to give, and numbers that it reads of tensors; ``build(computed, inputs)`` makes the result of a call.
     """
 
     def __init__(self, observer, value):
@@ -80,7 +80,10 @@ class Outputs:
         if isinstance(value, type):
             return self._constant(value)
         if isinstance(value, Size):
-            if (text := value.of_inputs()) is None:
+            if (text := value.of_inputs()) is None and value.space.reads:
+                text = self._places[id(value)] = f"o[{len(self.tensors)}]"
+                self.tensors.append(value)
+            elif text is None:
                 observer.stop("the result has a size that does not follow from those of arguments")
             if "sqrt(" in str(text):
                 self.names["sqrt"] = math.sqrt

@@ -30,8 +30,11 @@ class Escaped(Exception):
 class Space:
     """What is known of sizes during one run: which dims may change, and what was asked about them."""
 
-    def __init__(self, observer, free):
+    def __init__(self, observer, free, reads=False):
         self.observer, self.free = observer, free  # free: (number of an input, dim) -> name of the variable
+        # Whether numbers are read of tensors; names of those that guards ask for, and of those that they hold to one value;
+        # whether an int among others was put where only its value tells it from them.
+        self.reads, self.read, self.pinned, self.mixes = reads, set(), set(), False
         self.extents = Extents(observer.graph, observer.examples)
         self.conditions = []  # texts over the variables
         self.pending = []  # where sizes were made numbers that no operator has taken yet
@@ -44,11 +47,15 @@ class Space:
     def ask(self, text, answer):
         """The outcome of a comparison is part of the guards."""
         if text is None:
-            self.escape("of a result is compared")
+            self.escape("that values decide is a condition" if self.reads else "of a result is compared")
         said = text if answer else f"not {text}"
         if _varies(said) and said not in self.conditions:
             self.conditions.append(said)
         return answer
+
+    def pend(self, frame):
+        """A number was made of a size, in this frame, for the next operator."""
+        self.pending.append((id(frame), frame.f_lasti))
 
     def told(self, frame):
         """An operator is recorded: all numbers that were made of sizes have to be its own."""
@@ -74,6 +81,8 @@ class Space:
     def of(self, tensor, dim, number):
         """A size of a tensor as it is read: a number where it cannot change."""
         observer = self.observer
+        if not self.free and not (observer.found and observer.found.follows(observer.tracer.value_of(tensor))):
+            return number
         at = observer.input_of.get(id(tensor))
         if at is not None:
             name = self.free.get((at, dim))
@@ -104,6 +113,9 @@ def _compares(symbol, function):
     return method
 
 
+_VARIABLE = re.compile(r"\bd\d+")
+
+
 def _varies(text):
     return "d" in text
 
@@ -130,7 +142,9 @@ class Size:
         places = {
             name: f"i[{at}]" if dim is None else f"i[{at}].shape[{dim}]" for (at, dim), name in self.space.free.items()
         }
-        return self.text and re.sub(r"\bd\d+", lambda found: places[found[0]], self.text)
+        if self.text is None or not places.keys() >= set(_VARIABLE.findall(self.text)):
+            return None
+        return _VARIABLE.sub(lambda found: places[found[0]], self.text)
 
     def space_of(self, number, source):
         return Size(self.space, number, None, source)
@@ -193,13 +207,17 @@ class Size:
     def __index__(self):
         if self.fixed() is not None:
             return self.number
-        frame = sys._getframe(1)
-        self.space.pending.append((id(frame), frame.f_lasti))
+        self.space.pend(sys._getframe(1))
         return self.noted()
 
-    def noted(self):
-        """The number, which the next operator takes."""
-        self.space.observer.tracer.note_int(self.number, self.space.observer.tracer.value_of(self.stand()))
+    def noted(self, place=None):
+        """The number, which the next operator takes; as the argument of this place, if that is known."""
+        tracer = self.space.observer.tracer
+        if self.space.reads and place is not None:
+            tracer.note_number(self.number, self.value(), place)
+        else:
+            self.space.mixes = True
+            tracer.note_int(self.number, tracer.value_of(self.stand()))
         return self.number
 
     def stand(self):

@@ -22,11 +22,11 @@ from ._branches import cond, while_loop
 from ._copies import COPIES
 from ._guards import is_key, is_plain, of_class
 from ._instrument import catches, may_drop
-from ._numbers import square_root
+from ._numbers import Number, square_root
 from ._opaque import applied
 from ._opaque import unwatched as unwatched_call
 from ._sizes import Size
-from ._tables import is_cast, is_mode, is_torchs, tensors_in
+from ._tables import FEW, is_cast, is_mode, is_torchs, tensors_in
 from ._trees import TREES
 
 
@@ -118,6 +118,8 @@ def _as_tensor(observer, args, kwargs):
 
 def _tensor(observer, args, kwargs):
     """``torch.tensor`` of numbers: the same each time, and new each time."""
+    if len(args) == 1 and (numbers := _read_numbers(args[0])):
+        return _of_numbers(observer, args[0], numbers, kwargs)
     if args and isinstance(args[0], Size):
         args = args[0].or_escape("becomes a tensor"), *args[1:]
     result = torch.tensor(*args, **kwargs)
@@ -126,6 +128,23 @@ def _tensor(observer, args, kwargs):
     if observer.reason is None:
         observer.give_constant(result)
     return result
+
+
+def _read_numbers(data):
+    """A number that is read of a tensor, or a list with some among its numbers, as plain numbers; else None."""
+    items = data if type(data) in (list, tuple) else (data,)
+    if not any(isinstance(each, Size) and each.space.reads for each in items):
+        return None
+    found = [each.number if isinstance(each, Size) else each for each in items]
+    return found if all(type(each) in (int, float, bool) for each in found) else None
+
+
+def _of_numbers(observer, data, numbers, options):
+    """``torch.tensor`` of numbers of which some are read of tensors: values of the graph as well."""
+    options = {"dtype": torch.tensor(numbers).dtype, **options}
+    items = data if type(data) in (list, tuple) else (data,)
+    made = [observer.apply_all(torch.full, ((), each), options) for each in items]
+    return made[0] if items is not data else observer.apply(torch.stack, made)
 
 
 def _numbers(value):
@@ -253,16 +272,27 @@ def _watching(name):
         from ._observer import current
 
         observer = current()
-        if (
-            observer is not None
-            and observer.reason is None
-            and not (name == "requires_grad_" and observer.transforming)
-        ):
-            observer.stop(f"{name} of a tensor is asked for", sys._getframe(1))
+        if observer is None or observer.reason is not None or (name == "requires_grad_" and observer.transforming):
+            return method(self, *args, **kwargs)
+        if name == "item" and not args and observer.may_read(self):
+            return observer.read_number(self)
+        if name == "__index__" and observer.may_read(self) and self.dtype is not torch.bool:
+            return observer.read_index(self, sys._getframe(1))
+        if name == "tolist" and observer.may_read(self, FEW):
+            return observer.read_list(self)
+        observer.stop(f"{name} of a tensor is asked for", sys._getframe(1))
         return method(self, *args, **kwargs)
 
     read.__name__ = name
     return read
+
+
+def number_of(observer, kind, value):
+    """``int``, ``float`` or ``bool`` of a number that a program reads of a tensor, or of the tensor; None where it is none."""
+    if isinstance(value, torch.Tensor) and observer.may_read(value):
+        value = observer.read_number(value)
+        return value.converted(kind) if isinstance(value, Number) else kind(value)
+    return value.converted(kind) if isinstance(value, Number) and value.space.reads else None
 
 
 def _tables_of_images():

@@ -70,6 +70,8 @@ VALUES = frozenset((
 ))  # fmt: skip
 #: of those, what gives as many rows as values say, and may stand in a program that asks nothing of their number
 FINDING = frozenset(("nonzero", "argwhere", "masked_select"))
+#: elements of a tensor that become a list of numbers
+FEW = 64
 #: methods of containers that change them
 MUTATING = frozenset((
     "append", "extend", "insert", "pop", "popitem", "remove", "clear", "sort", "reverse", "update", "setdefault",

@@ -1,0 +1,170 @@
+"""Watches a call in which sizes of tensors, numbers among what is read, and numbers that tensors hold may change."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import math
+import sys
+
+from torch._seams import named_size
+from torch.jit import _ir as ir
+
+from ._found import Found
+from ._guards import VALUE, WHOLE, layout_of
+from ._numbers import Number
+from ._observer import Observer
+from ._outside import place_of
+from ._sizes import Size, Space, shapes_watched
+
+__all__ = ["Resized", "Variation"]
+
+#: what reads a number of each kind of a tensor
+_READ = {int: "Int", float: "Float", bool: "Bool"}
+
+
+@dataclasses.dataclass
+class Variation:
+    """What may be another one when a program runs again."""
+
+    free: dict = dataclasses.field(default_factory=dict)  # path of a tensor -> its dims whose sizes may change
+    ranges: dict = dataclasses.field(default_factory=dict)  # of marks: path -> dim -> least and greatest, or None
+    ties: dict = dataclasses.field(
+        default_factory=dict
+    )  # (path, dim) -> the size it is taken for, which stands before it
+    numbers: dict = dataclasses.field(default_factory=dict)  # place of a number -> what it is in either run
+    reads: bool = False  # numbers that are read of tensors
+
+
+class Resized(Observer):
+    """Watches a call in which some things may change: the run of a pair in which numbers are ``which`` of their two values.
+    Ints that are read of tensors are ``shift`` more than they are, but for those of these ``fixed`` names.
+    """
+
+    def __init__(self, variation, which=0, finds=False, shift=0, fixed=()):
+        super().__init__(takes_numbers=variation.reads)
+        self.found = Found(self) if finds else None
+        self.varied = {place: both[which] for place, both in variation.numbers.items()}
+        self.variables = {}  # place of a number that changes -> what it is in this run
+        self.free, self.ranges, self.takes_sizes = variation.free, variation.ranges, True
+        self.space = Space(self, {}, variation.reads)
+        self.ties, self.shift, self.fixed = variation.ties, shift, fixed
+        self.dims, self.asked = [], []  # of each variable, in order: (slot, dim); (source, dim)
+
+    def layout(self, value, source):
+        """What is guarded of an input: sizes that may change are not."""
+        dims = self.free.get(source, ()) if self.changes_with_calls(source) else ()
+        kind, dtype, sizes, strides, device, needs_grad = layout_of(value)
+        if dims:
+            sizes = tuple(-1 if i in dims else n for i, n in enumerate(sizes))
+            for i in dims:
+                name = self.space.free[len(self.inputs), i] = f"d{len(self.dims)}"
+                least, most = self.ranges.get(source, {}).get(i, (None, None))
+                self.space.conditions += [f"{name} >= {least}"] * (least is not None)
+                self.space.conditions += [f"{name} <= {most}"] * (most is not None)
+                self.dims.append((self.guards.slot(source), i))
+                self.asked.append((source, i))
+                self.space.extents.variable(len(self.inputs), i, name, f"d{self.asked.index(self.ties[source, i])}")
+        return kind, dtype, sizes, None if self.free else strides, device, needs_grad
+
+    @staticmethod
+    def numbers(value, place=None):
+        """A size that may change is a number to an operator, which is recorded with what it follows from."""
+        return value.noted(place) if isinstance(value, Size) else value
+
+    def beside(self, left, right):
+        """Two operands of which one is a tensor: a number that changes is taken by its operator."""
+        one, two = (value.noted() if type(value) is Number else value for value in (left, right))
+        return one, two
+
+    def outside_value(self, value, source, of_arguments=False):
+        """A number that changes is an input of the graph."""
+        if self.reason is not None or not self.varied or (place := place_of(source)) not in self.varied:
+            return super().outside_value(value, source, of_arguments)
+        number = self.varied[place]
+        if place not in self.variables:
+            at, name = len(self.inputs), f"d{len(self.dims)}"
+            slot = self.guards.check("type", source, type(number))
+            kind = ir.IntType if type(number) is int else ir.FloatType
+            made = Number(self.space, number, name, None)
+            made.made = self.graph.addInput(f"input_{at}", kind.get())
+            self.space.free[at, None] = name
+            self.dims.append((slot, WHOLE))
+            self.asked.append((place, None))
+            self.inputs.append(slot)
+            self.examples.append(named_size(f"s{at}", number) if type(number) is int else number)
+            if type(number) is int:
+                self.space.conditions.append(f"-{1 << 31} < {name} < {1 << 31}")
+            self.variables[place] = made
+        return self.variables[place]
+
+    def may_count(self, value, name):
+        """A number that changes is read, whether or not it is only counted."""
+        if not super().may_count(value, name):
+            return False
+        return place_of(("attr", self.known[id(value)][1], name)) not in self.varied
+
+    def read_number(self, tensor):
+        """A number that is read of a tensor is a value of the graph; one of an argument may be asked about by a guard."""
+        number, at = super().read_number(tensor), self.input_of.get(id(tensor))
+        shift = self.shift if type(number) is int else 0
+        made = self.graph.call(_READ[type(number)], [self.tracer.value_of(tensor)])
+        if at is None or any(node.hasEffects() for node in self.graph.nodes()):
+            return Number.made_of(self.space, number + shift if shift else number, made)
+        key = VALUE, at, type(number)
+        if key not in self.variables:
+            name = f"d{len(self.dims)}"
+            self.varied[key] = number
+            number = number + shift if shift and name not in self.fixed else number
+            self.dims.append((self.inputs[at], VALUE))
+            self.asked.append((key, None))
+            self.space.read.add(name)
+            self.variables[key] = Number.made_of(self.space, number, made, name)
+        return self.variables[key]
+
+    def read_index(self, tensor, frame):
+        """The same for the operator that this frame calls next."""
+        number = self.read_number(tensor)
+        self.space.pend(frame)
+        return Size.noted(number)
+
+    def where(self):
+        self.space.told(_caller())
+        return super().where()
+
+    def run(self, function, args, kwargs):
+        with shapes_watched(self.space) if self.free or self.takes_numbers else contextlib.nullcontext():
+            return super().run(function, args, kwargs)
+
+    def close(self, low):
+        """Guards of the sizes: what was asked about them; those of 0 and 1 are programs of their own."""
+        if self.tracer.forget_ints() or self.space.pending:
+            self.stop("a size becomes a number of the program")
+        if self.free and any(node.isNondeterministic() or node.hasEffects() for node in self.graph.nodes()):
+            self.unpacks()
+        names = [f"d{i}" for i in range(len(self.dims))]
+        sizes = [name for name, (_, dim) in zip(names, self.dims) if dim not in (WHOLE, VALUE)]
+        conditions = [f"{name} >= {low}" for name in sizes] + self.space.conditions + self.space.extents.conditions()
+        known = {"__builtins__": {}, "sqrt": math.sqrt}
+        self.fits = eval(f"lambda {', '.join(names)}: {' and '.join(conditions) or True}", known)
+        if self.dims:
+            self.guards.steps.append(("sizes", self.dims[0][0], self.fits, list(self.dims)))
+        for node in list(self.graph.nodes()):
+            if node.kind() == "prim::NumToTensor" and not node.output().uses():
+                node.destroy()
+
+    def unpacks(self):
+        """Lists that are taken apart are as long whatever the sizes: what has drawn random numbers cannot run again as Python."""
+        for node in self.graph.nodes():
+            if node.kind() == "prim::ListUnpack":
+                count = node.outputsSize()
+                if self.space.extents.formula(node.inputsAt(0), None, count) != str(count):
+                    self.stop("a list has as many items as sizes say")
+
+    def holds(self, layouts):
+        """Whether the program is for arguments of these layouts."""
+        return self.fits(*(self.varied[source] if i is None else layouts[source][2][i] for source, i in self.asked))
+
+
+def _caller():
+    return sys._getframe(2)
