@@ -3,6 +3,7 @@
 import copy
 import enum
 import operator
+import pickle
 import sys
 from collections import namedtuple
 
@@ -437,6 +438,18 @@ def test_folders_hold_a_package(tmp_path, monkeypatch):
     x = torch.tensor([[1.0, -2.0]])
     assert torch.equal(saved_net.Saved().eval()(x), traced(x))
     del sys.modules["saved_net"], sys.modules["saved_net.module"]
+
+
+def test_a_pickled_program_keeps_what_its_graph_does_not_use():
+    traced = fx.symbolic_trace(torch.nn.Sequential(torch.nn.Linear(2, 2)))
+    traced.add_submodule("more", torch.nn.Linear(2, 3))
+    traced.register_buffer("count", torch.ones(1))
+    traced.register_parameter("scale", torch.nn.Parameter(torch.ones(2)))
+    again = pickle.loads(pickle.dumps(traced))
+    assert again.state_dict().keys() == traced.state_dict().keys()
+    assert torch.equal(again.more.weight, traced.more.weight) and torch.equal(
+        again(torch.ones(2)), traced(torch.ones(2))
+    )
 
 
 def test_a_program_with_a_nameless_function_is_not_pickled():

@@ -6,6 +6,7 @@ import pickle
 import pytest
 import torch
 from torch.fx.experimental.proxy_tensor import get_isolated_graphmodule, get_proxy_mode, make_fx
+from torch.fx.passes.dialect.common.cse_pass import CSEPass
 
 aten = torch.ops.aten
 
@@ -174,3 +175,4 @@ def test_each_run_has_a_tensor_made_of_numbers_of_its_own():
     for _ in range(2):
         assert torch.equal(traced(torch.zeros(2)), torch.full((2,), 4.0))
     assert "lift_fresh_copy" in traced.code
+    assert torch.equal(CSEPass()(traced).graph_module(torch.zeros(2)), torch.full((2,), 4.0))

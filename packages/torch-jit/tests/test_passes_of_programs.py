@@ -79,6 +79,8 @@ def test_sources_of_exported_programs_are_modules_and_functions():
     assert check_subgraphs_connected(found[torch.nn.Linear][0], found[torch.nn.ReLU][0])
     by_name = get_source_partitions(graph, ["linear", "relu"])
     assert {name: len(parts) for name, parts in by_name.items()} == {"linear": 2, "relu": 1}
+    by_function = get_source_partitions(graph, [torch.nn.functional.linear, torch.nn.functional.relu])
+    assert [len(parts) for parts in by_function.values()] == [2, 1]
 
 
 def test_traces_note_operators_under_their_names_in_torch_ops():

@@ -67,6 +67,7 @@ BY_ARGUMENT = {
 COMPOSED = {
     "_local_scalar_dense": ("_local_scalar_dense(Tensor self) -> Scalar",),
     "lift_fresh": ("lift_fresh(Tensor(a) self) -> Tensor(a)",),
+    "lift_fresh_copy": ("lift_fresh_copy(Tensor self) -> Tensor",),
     "_softmax": ("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",),
     "_log_softmax": ("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",),
 }

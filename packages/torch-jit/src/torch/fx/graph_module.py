@@ -113,6 +113,11 @@ def _from_forward(forward, body, graph_module_cls=None):
             and name not in result.__dict__
         ):
             result.__dict__[name] = value
+    for table in ("_parameters", "_buffers", "_modules"):  # those too that the graph does not use
+        for name, value in body.get(table, {}).items():
+            if name not in result.__dict__[table]:
+                result.__dict__.pop(name, None)
+                result.__dict__[table][name] = value
     result.meta.update(body.get("meta") or {})
     for hooks in ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "training"):
         if hooks in body:

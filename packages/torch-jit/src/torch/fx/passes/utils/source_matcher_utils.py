@@ -26,16 +26,23 @@ def get_source_partitions(graph: Graph, wanted_sources: list, filter_fn=None) ->
     or the target of a call.
     """
     found: dict = {}
-    classes = {f"{each.__module__}.{each.__qualname__}": each for each in wanted_sources if isinstance(each, type)}
+    wanted = [each for each in wanted_sources if callable(each)]
+    named = {
+        f"{each.__module__}.{each.__qualname__}" if isinstance(each, type) else _name(each): each for each in wanted
+    }
     for node in graph.nodes:
         for key, source in _sources(node):
-            source = classes.get(source, source) if isinstance(source, str) else source
+            source = named.get(source, source) if isinstance(source, str) else source
             if source in wanted_sources:
                 found.setdefault(source, {}).setdefault(key, []).append(node)
                 break
     if filter_fn:
         found = {s: {k: n for k, n in calls.items() if all(map(filter_fn, n))} for s, calls in found.items()}
     return {source: [_partition(nodes, source) for nodes in calls.values() if nodes] for source, calls in found.items()}
+
+
+def _name(function):
+    return getattr(function, "__name__", "")
 
 
 def _sources(node):
