@@ -209,3 +209,35 @@ def test_constants_of_a_module_are_in_archives(held):
     file = io.BytesIO()
     torch.jit.save(torch.jit.script(Net()), file)
     assert torch.jit.load(io.BytesIO(file.getvalue())).held == held
+
+
+def of_version(number, text):
+    """The archive of a module with this text of ``forward``, in an old version of the format."""
+    file, changed = io.BytesIO(), io.BytesIO()
+    torch.jit.save(torch.jit.script(torch.nn.Identity()), file)
+    with zipfile.ZipFile(file) as old, zipfile.ZipFile(changed, "w", zipfile.ZIP_STORED) as new:
+        assert old.read("archive/version") == b"10\n"  # PyTorch reads the operators of older ones as they were then
+        for name in old.namelist():
+            data = old.read(name)
+            if name.endswith("linear.py"):
+                data = data[: data.index(b"  def forward")] + text.encode()
+            data = b"%d\n" % number if name.endswith("/version") else data
+            if not name.endswith("program.txt"):
+                new.writestr(name, data)
+    return torch.jit.load(io.BytesIO(changed.getvalue()))
+
+
+@pytest.mark.parametrize("number", [2, 3, 4, 10])
+def test_operators_mean_what_they_did_when_the_archive_was_written(number):
+    text = """  def forward(self: __torch__.torch.nn.modules.linear.Identity,
+    a: Tensor, b: Tensor, n: int) -> Tuple[Tensor, Tensor, Tensor, Tensor]:
+    c = torch.div(a, b)
+    d = torch.div(torch.to(a, 6), b)
+    e = torch.div(a, n)
+    return (c, d, e, torch.full([2], n))
+"""
+    c, d, e, f = of_version(number, text)(torch.tensor([-7]), torch.tensor([2]), 2)
+    whole = number < 4
+    assert (c.tolist(), c.dtype) == (([-3], torch.int64) if whole else ([-3.5], torch.float32))
+    assert (e.tolist(), e.dtype) == (c.tolist(), c.dtype) and d.tolist() == [-3.5]
+    assert f.dtype == (torch.float32 if number < 5 else torch.int64)

@@ -48,13 +48,19 @@ class Tagged:
         self.value, self.text = value, text
 
 
+#: The format whose operators mean what they mean today. Before the fourth one ``div`` of two ints was an int, before the
+#: fifth ``full`` of an int was a float.
+VERSION = 10
+
+
 class Program(NamedTuple):
-    """What an archive holds."""
+    """What an archive holds, and the version of its format."""
 
     root: Any
     constants: tuple
     texts: dict
     extra: dict
+    version: int = VERSION
 
 
 def read_program(f, map_location=None, progress=None) -> Program:
@@ -112,7 +118,16 @@ def _read(session: Session) -> Program:
         elif inside.startswith("extra/"):
             extra[inside[6:]] = reader.read(record)
     session.settle()
-    return Program(root, constants if isinstance(constants, tuple) else (), texts, extra)
+    return Program(root, constants if isinstance(constants, tuple) else (), texts, extra, _version(reader, top))
+
+
+def _version(reader: ZipReader, top: str) -> int:
+    """The version that says what operators mean; in archives of torch-jit 0.1.0 they meant what they do today."""
+    number = reader.records.get(f"{top}/version")
+    if number is None or f"{top}/program.txt" in reader.records:
+        return VERSION
+    text = reader.read(number).strip()
+    return int(text) if text.isdigit() else VERSION
 
 
 def _unpickled(session: Session, reader: ZipReader, top: str, part: str):
@@ -214,7 +229,7 @@ def write_program(f, root, constants=(), texts=None, extra=None, form=None) -> N
         for name, data in extra.items():
             record(f"extra/{name}", data.encode() if isinstance(data, str) else bytes(data))
         record("byteorder", b"little")
-        record("version", b"3\n")
+        record("version", b"%d\n" % VERSION)
         sink.write(layout.end())
 
     write_to(f, "archive", produce)

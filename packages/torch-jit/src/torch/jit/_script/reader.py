@@ -77,9 +77,12 @@ class TextCompiler(Compiler):
 
 
 class Code:
-    """All texts of an archive: ``files`` by their path below ``code/``, and the constants that they name."""
+    """All texts of an archive: ``files`` by their path below ``code/``, the constants that they name, and the version of its
+    format, which says what some operators mean.
+    """
 
-    def __init__(self, files, constants=()):
+    def __init__(self, files, constants=(), version=10):
+        self.version = version
         self.files, self.trees, self.found, self.methods, self.enums = files, {}, {}, {}, {}
         self.finals = {}  # of a class, its constants by name
         self.listed = {}  # of a class, what its text assigns to names, such as __parameters__

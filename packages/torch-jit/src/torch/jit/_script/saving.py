@@ -147,7 +147,7 @@ def _runtime_form(program):
 
 class _Loader:
     def __init__(self, program):
-        self.code = Code(program.texts, program.constants)
+        self.code = Code(program.texts, program.constants, program.version)
         self.known = {}
 
     def object(self, instance):

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 
 import torch
 
@@ -154,6 +155,9 @@ class TextEmitter(Emitter):
                 if fn is not None:
                     return self.python_operator(operator.name, fn, args, kwargs)
                 return self._absent_operator(operator.name)
+            historic = self._historic(operator.name, args, kwargs)
+            if historic is not None:
+                return historic
             name = _NAMES.get(operator.name, operator.name)
             by_name = _BY_NAME.get(operator.name, {})
             kwargs.update({by_name[i]: item for i, item in enumerate(args) if i in by_name})
@@ -170,6 +174,32 @@ class TextEmitter(Emitter):
             return Static(False)  # a kind of tensor that there is none of here
         result = self.op(kind, *(self.value(each) for each in args))
         return TupleOf(result) if isinstance(result, (tuple, list)) else Static(None) if result is None else result
+
+    def _historic(self, name, args, kwargs):
+        """What an operator meant in the archive's version of the format; None where it has not changed."""
+        version = self.function.source.code.version
+        if version < 4 and name in ("div", "div_") and len(args) == 2 and "rounding_mode" not in kwargs:
+            return self._divided(name, args, kwargs)
+        if version < 5 and name == "full" and isinstance(kwargs.get("dtype"), (type(None), Static)):
+            filling = self.value(args[1])
+            if self._is_absent(kwargs.get("dtype", Static(None))) and filling.type() in (types.INT, types.BOOL):
+                return self.row(name, [args[0], self.op("Float", filling)], kwargs)
+        return None
+
+    def _divided(self, name, args, kwargs):
+        """Until version 4 the quotient of integers is one, cut off towards zero."""
+        values = [self.value(each) for each in args]
+        tensors = [each for each in values if each.type().kind() == "TensorType"]
+        if not tensors or any(each.type() in (types.FLOAT, types.COMPLEX) for each in values):
+            return None
+        tensors += [self.value(kwargs["out"])] if "out" in kwargs else []
+        floats = [self.op("is_floating_point", each) for each in tensors]
+        made, frames = self.open_if(functools.reduce(lambda one, two: self.op("__or__", one, two), floats))
+        found = {}
+        for frame, more in zip(frames, ({}, {"rounding_mode": Static("trunc")})):
+            with self.within(frame.block):
+                found[id(frame)] = self.value(self.row(name, values, {**kwargs, **more}))
+        return self.joined_value(made, found, frames)
 
     def _absent_operator(self, name):
         """An operator that there is none of: a program that gets there raises, others are not kept from running."""
