@@ -7,6 +7,7 @@ from .source import call, with_zeros
 CALLS = {
     # --- orders
     "sort": [lambda t: call(t.spread(2, 3), 0, True), lambda t: call(t.spread(4)), lambda t: call(t())],
+    **{name: [] for name in ("_unique", "_unique_dim", "_unique_consecutive")},  # no slope: test_backward.py
     "topk": [lambda t: call(t.spread(2, 5), 2), lambda t: call(t.spread(5, 2), 3, 0, False)],
     "kthvalue": [lambda t: call(t.spread(2, 5), 2), lambda t: call(t.spread(5, 2), 3, 0, True), lambda t: call(t(), 1)],
     "median(Tensor self)": [lambda t: call(t.spread(2, 3))],

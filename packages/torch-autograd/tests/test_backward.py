@@ -612,3 +612,13 @@ def test_a_deep_copy_has_the_gradient_of_its_tensor(requires_grad):
     sparse = torch.zeros(2).to_sparse().requires_grad_(requires_grad)
     sparse.grad = torch.ones(2).to_sparse()
     assert copy.deepcopy(sparse).grad.to_dense().tolist() == [1, 1]
+
+
+def test_gradients_do_not_vanish_in_distinct_elements():
+    x = leaf(3.0, 1.0, 3.0)
+    for function, dim in ((torch.unique, None), (torch.unique, 0), (torch.unique_consecutive, None)):
+        found = values, _, _ = function(x, return_inverse=True, return_counts=True, dim=dim)
+        assert all(t.requires_grad == (t is values) for t in found)
+        with pytest.raises(NotImplementedError, match="unique: the derivative is not implemented"):
+            (values.sum() + x.sum()).backward()
+    assert x.grad is None

@@ -155,7 +155,7 @@ def test_the_tangent_that_was_given_is_not_changed_by_what_comes_of_it():
     close(v, torch.ones(2))
 
 
-@pytest.mark.parametrize("change", ["t_", "unsqueeze_", "squeeze_", "detach_"])
+@pytest.mark.parametrize("change", ["t_", "unsqueeze_", "squeeze_"])
 def test_dims_move_in_place(change):
     x, v = torch.randn(1, 3), torch.randn(1, 3)
     arguments = (0,) if "squeeze" in change else ()
@@ -522,3 +522,15 @@ def test_a_view_that_no_tangent_has_refuses_one():
         x = fwd.make_dual(torch.ones(2), torch.ones(2))
         with pytest.raises(NotImplementedError, match=r"into \(2,\) torch.float32, a view of \(1,\) torch.float64"):
             torch.zeros(1, dtype=torch.float64).view(torch.float32).copy_(x)
+
+
+def test_detach_in_place_drops_the_tangent():
+    x, v = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    with fwd.dual_level():
+        dual = fwd.make_dual(x, v).clone()
+        assert dual.detach_() is dual
+        for one in (dual, dual * 2):
+            primal, tangent = fwd.unpack_dual(one)
+            assert tangent is None and not primal.requires_grad
+    inner = torch.func.vmap(lambda x, v: torch.func.jvp(lambda x: x.clone().detach_() * x, (x,), (v,))[1])
+    assert torch.equal(inner(torch.eye(2), torch.ones(2, 2)), torch.eye(2))

@@ -28,7 +28,7 @@ void register_not_differentiable() {
   not_differentiable<op::int8_linear, op::int8_quantize, op::int8_dequantize, op::int8_add, op::int8_dense,
                      op::int8_convolution, op::int8_packed_convolution, op::int8_dynamic, op::int8_pack,
                      op::narrow_linear>();
-  not_differentiable<op::repeat_interleave, op::unique_flat, op::unique_dim, op::unique_consecutive>();
+  not_differentiable<op::repeat_interleave>();
 }
 
 }  // namespace torch::autograd

@@ -198,6 +198,16 @@ struct PickedOne {
   }
 };
 
+// Distinct elements. Of several equal ones nothing tells which a result is: they have a place in the graph, and no
+// slope.
+struct Distinct {
+  void grad(Backward& b) const {
+    TORCH_CHECK_IMPLEMENTED(!b.output(0),
+                            "unique: the derivative is not implemented; unique(x.detach(), return_inverse=True) tells "
+                            "where elements are, and index_select takes them with a gradient");
+  }
+};
+
 }  // namespace
 
 void register_scatter() {
@@ -206,6 +216,7 @@ void register_scatter() {
   record<ScatterAdd, op::scatter_add, op::scatter_add_>();
   record<ScatterReduce, op::scatter_reduce, op::scatter_reduce_>();
   record<ScatterValue, op::scatter_value, op::scatter_value_>();
+  record<Distinct, op::unique_flat, op::unique_dim, op::unique_consecutive>();
   record<Picked, op::sort, op::topk, op::cummax, op::cummin>();
   record<PickedOne, op::max_dim, op::min_dim, op::kthvalue, op::median_dim, op::nanmedian_dim, op::mode>();
 }

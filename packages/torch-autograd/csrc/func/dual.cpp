@@ -216,6 +216,16 @@ Tensor make_dual(const Tensor& primal, const Tensor& tangent, uint64_t level) {
   return r;
 }
 
+void drop_tangent(TensorImpl& t) {
+  const Dual* d = dual(&t);
+  if (!d) return;
+  const Tensor primal = d->primal;
+  Payload* below = primal->payload;  // the primal may be a wrapper, too
+  if (below) below->retain();
+  Ref<Payload>::steal(std::exchange(t.payload, below)).reset();
+  if (!wrapper(primal.get())) t.keys = Keys(t.keys & ~key(DispatchKey::Wrapped));
+}
+
 void take_tangent_of_base(TensorImpl* t) {
   if (!t || !t->base || dual(t)) return;
   const Dual* of_base = dual(t->base);

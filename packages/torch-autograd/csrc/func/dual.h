@@ -30,6 +30,8 @@ Tensor dual_of(Tensor primal, Tensor tangent, uint64_t level);
 // views of one are views of the other.
 TORCH_API Tensor make_dual(const Tensor& primal, const Tensor& tangent, uint64_t level);
 
+// A dual number becomes its primal, in place.
+TORCH_API void drop_tangent(TensorImpl& t);
 // A view that was taken before its base got a tangent has the same view of that from when it is looked at again.
 TORCH_API void take_tangent_of_base(TensorImpl* t);
 

@@ -1,5 +1,6 @@
 // What autograd adds to torch.Tensor.
 #include "../pass_end.h"
+#include "func/dual.h"
 #include "python.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/view.h"
@@ -308,7 +309,7 @@ PyObject* tensor_register_hook(PyObject* self, PyObject* function){TORCH_PY_TRY(
   TORCH_CHECK(!grad_fn(impl(self)), "post accumulate grad hooks cannot be registered on non-leaf tensors");
   return register_hook(self, *leaf_of(impl(self)), HookKind::Accumulated, 0, function);
 })} PyObject* detach_(PyObject* self, PyObject*) {
-  TORCH_PY_TRY(nullptr, detach_in_place(impl(self));)
+  TORCH_PY_TRY(nullptr, detach_in_place(impl(self)); drop_tangent(impl(self));)
   return Py_NewRef(self);
 }
 // The edge of a tensor: (node, output number); of a leaf, its AccumulateGrad.
