@@ -108,3 +108,16 @@ def test_a_branch_within_a_block_keeps_its_functions():
         for sign in (1, -1):
             x = sign * torch.ones(2)
             torch.testing.assert_close(made(x), Net()(x))
+
+
+def test_the_grad_mode_may_be_set_by_its_inner_name():
+    class Net(torch.nn.Linear):
+        def forward(self, x):
+            torch._C._set_grad_enabled(False)
+            y = super().forward(x)
+            torch._C._set_grad_enabled(True)
+            return y + self.bias
+
+    program = torch.export.export(Net(2, 2), (torch.ones(1, 2),)).module()
+    program(torch.ones(1, 2)).sum().backward()
+    assert program.weight.grad is None and torch.equal(program.bias.grad, torch.ones(2))

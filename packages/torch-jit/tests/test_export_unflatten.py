@@ -154,3 +154,23 @@ def test_a_module_beneath_another_keeps_the_tensors_that_the_program_around_it_u
     again, net = torch.export.unflatten(torch.export.export(Outer(), (x,))), Outer()
     for _ in range(2):
         assert torch.equal(again(x), net(x))
+
+
+def test_arguments_of_a_preserved_module_that_were_dead_code_are_none():
+    class Unused(nn.Module):
+        def forward(self, x, a, b):
+            return x + a, b
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.part = Unused()
+
+        def forward(self, x, y):
+            a, b = torch.topk(y, 2)
+            return self.part(x, a, b)[0]
+
+    args = torch.randn(2), torch.randn(5)
+    program = export(Net(), args, preserve_module_call_signature=("part",))
+    program.graph.eliminate_dead_code()
+    assert torch.equal(unflatten(program)(*args), Net()(*args))

@@ -3,6 +3,7 @@
 import sys
 
 from . import _C
+from ._parts import need
 
 
 def _get_tracing_state():
@@ -41,6 +42,11 @@ def _get_default_device():
 def _are_functorch_transforms_active():
     """Whether a function of torch.func runs that gives out tensors of its own: never."""
     return False
+
+
+def _set_grad_enabled(mode):
+    """Whether this thread records gradients from here on."""
+    need("autograd").set_grad_enabled(bool(mode))
 
 
 def _current_graph_task_id():

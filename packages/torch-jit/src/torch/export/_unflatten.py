@@ -245,9 +245,9 @@ class _Parts:
 
     def _preserved(self, signature, taken, given, name):
         """The values of a module's arguments and results, where its own form is kept."""
-        nodes = {n.name: n for n in self.nodes}
-        arguments = [a.value if isinstance(a, ConstantArgument) else nodes[a.name] for a in signature.inputs]
-        results = [a.value if isinstance(a, ConstantArgument) else nodes[a.name] for a in signature.outputs]
+        nodes = {n.name: n for n in self.nodes}  # without those that nothing used: they may be gone
+        arguments = [a.value if isinstance(a, ConstantArgument) else nodes.get(a.name) for a in signature.inputs]
+        results = [a.value if isinstance(a, ConstantArgument) else nodes.get(a.name) for a in signature.outputs]
         if more := [n.name for n in taken if n not in arguments] + [n.name for n in given if n not in results]:
             raise NotImplementedError(
                 f"unflatten: module {name!r} shares {', '.join(more)} with the program around it in another way than by its "
