@@ -336,5 +336,10 @@ def test_running_extremes_and_integrals_say_what_they_cannot_take():
         torch.cummax(torch.ones(2, dtype=torch.complex64), 0)
     with pytest.raises(IndexError, match="trapezoid: y must have a dim"):
         torch.trapezoid(torch.tensor(1.0))
+    for rule in (torch.trapezoid, torch.cumulative_trapezoid):
+        with pytest.raises(TypeError, match="steps are those of x or dx, got both, with dx=3"):
+            rule(torch.ones(2), torch.ones(2), dx=3)
+        with pytest.raises(RuntimeError, match="only dx as a real number is supported, got"):
+            rule(torch.ones(2), dx=1j)
     with pytest.raises(IndexError, match="unique: dim is given, but the tensor has none"):
         torch.unique(torch.tensor(1), dim=0)

@@ -141,6 +141,9 @@ Tensor trapezoids(const char* op, const Tensor& y, const Tensor& x, const Scalar
   TORCH_CHECK_INDEX(y.dim() > 0, op, ": y must have a dim, got a 0-d tensor");
   TORCH_CHECK(y.dtype() != DType::Bool && !(x && x.dtype() == DType::Bool), op,
               ": received a bool input; bool is not supported");
+  TORCH_CHECK(!dx.is_complex(), op, ": only dx as a real number is supported, got ", dx);
+  TORCH_CHECK_TYPE(!x || dx.to_double() == 1, op, ": steps are those of x or dx, got both, with dx=", dx,
+                   "; leave one of them away");
   int64_t left = std::max<int64_t>(y.size(dim) - 1, 0);
   Tensor sums = add(narrow(y, dim, 0, left), narrow(y, dim, y.size(dim) - left, left));
   Tensor half = scalar_tensor_of(0.5, DType::Float64, true);
