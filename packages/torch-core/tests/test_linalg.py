@@ -109,6 +109,7 @@ def test_singular_matrices_are_named_or_told_in_info():
         L.solve(a, torch.ones(3, 1))
     inverse, info = L.inv_ex(a)
     assert info.tolist() == [[0, 0], [3, 0]] and (inverse[0] == a[0]).all()
+    assert inverse[1, 0].isnan().all() and (inverse[1, 1] == a[1, 1]).all()
     assert L.lu_factor_ex(a).info.tolist() == L.solve_ex(a, torch.ones(3, 1)).info.tolist() == [[0, 0], [3, 0]]
     assert not L.solve_ex(a, torch.ones(3, 1))[0][1, 0].isfinite().all()
     with pytest.raises(L.LinAlgError, match="lu_factor"):

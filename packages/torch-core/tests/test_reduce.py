@@ -164,6 +164,17 @@ def test_dtype_argument_converts_before_adding():
     assert torch.ones(2, dtype=torch.float16).sum(dtype=torch.float64).dtype == torch.float64
     assert torch.full((70000,), 1, dtype=torch.float16).sum(dtype=torch.float32).item() == 70000
     assert torch.full((300,), 255, dtype=torch.uint8).sum().item() == 300 * 255
+    assert torch.tensor([1.0, -1.0]).sum(dtype=torch.bool) and torch.tensor([1.0, -1.0]).sum(0, dtype=torch.bool)
+
+
+def test_dtype_argument_converts_before_multiplying():
+    for x in (torch.tensor([0.5, 0.2]), torch.tensor([-math.inf, 2]), torch.tensor([2**32, 2**32]), torch.tensor([1j, 2])):
+        assert x.prod(dtype=torch.bool) and x.prod(0, dtype=torch.bool)
+    assert not torch.tensor([0.5, 0.0]).prod(dtype=torch.bool)
+    z = torch.tensor([1 + 2j, 3 - 1j])
+    for dtype in (torch.float64, torch.int64, torch.float16):
+        product = z.prod(dtype=dtype)
+        assert product.dtype == dtype and product.item() == 3
 
 
 def test_complex_sums_products_and_spreads():

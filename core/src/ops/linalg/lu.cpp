@@ -204,6 +204,7 @@ std::tuple<Tensor, Tensor> inv_ex(const Tensor& a, bool check_errors) {
       int* const failed = info.data<int>() + b;
       std::vector<int> pivots(size_t(n) + 1);
       factor(op, x, n, n, pivots.data(), failed);
+      if (*failed) std::fill_n(x, n * n, T(NAN));  // not the factors, which look like a result
       if (*failed || n == 0) return;
       const auto run = [&](T* work, int size) { getri.call<T>(op, n, x, n, pivots.data(), work, size, failed); };
       std::vector<T> work = n <= kSmall ? std::vector<T>(size_t(n)) : workspace<T>(run);

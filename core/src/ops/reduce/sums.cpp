@@ -90,7 +90,15 @@ DType sum_dtype(DType self, std::optional<DType> dtype) {
   return dtype ? *dtype : is_integral(self) || self == DType::Bool ? DType::Int64 : self;
 }
 
-Tensor sum_kernel(const Tensor& self, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType> dtype) {
+// What a dtype argument makes of the elements before they are combined, where that is not the same afterwards: halves are
+// true, and their product converted to an integer's zero is not; a product's real part is not that of the real parts.
+Tensor converted_first(const Tensor& self, std::optional<DType> dtype) {
+  if (dtype == DType::Bool && self.dtype() != DType::Bool) return ne(self, scalar_tensor_of(0, self.dtype(), true));
+  return dtype && is_complex(self.dtype()) && !is_complex(*dtype) ? select(view_as_real(self), -1, 0) : self;
+}
+
+Tensor sum_kernel(const Tensor& given, std::optional<IntArrayRef> dim, bool keepdim, std::optional<DType> dtype) {
+  const Tensor self = converted_first(given, dtype);
   return sum_to("sum", self, dim, keepdim, sum_dtype(self.dtype(), dtype), 1);
 }
 
@@ -146,7 +154,8 @@ void complex_prod(const Tensor& self, const DimSet& dims, const Tensor& kept) {
   copy_into(kept, out);
 }
 
-Tensor prod_kernel(const Tensor& self, std::optional<int64_t> dim, bool keepdim, std::optional<DType> dtype) {
+Tensor prod_kernel(const Tensor& given, std::optional<int64_t> dim, bool keepdim, std::optional<DType> dtype) {
+  const Tensor self = converted_first(given, dtype);
   DType result = sum_dtype(self.dtype(), dtype);
   DimSet dims = one_dim("prod", dim, self.dim());
   ReduceOut out = make_out(self, dims, keepdim, result);
