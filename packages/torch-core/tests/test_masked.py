@@ -52,6 +52,8 @@ def test_positions_cumulations_and_medians(x, mask):
     with pytest.raises(TypeError, match=r"masked.cumsum: dim must be one int, got \(0, 1\)"):
         masked.cumsum(x, (0, 1))
     assert masked.argmax(x).dtype == x.dtype and masked.argmax(x).item() == x.argmax().item()
+    gap = torch.tensor([1.0, math.nan, 3, 2])
+    assert masked.median(gap, 0) == masked.median(gap, 0, mask=torch.ones(4, dtype=torch.bool)) == 2
     assert masked.median(torch.tensor([3, 1, 9]), mask=torch.tensor([True, False, True])) == 3
 
 

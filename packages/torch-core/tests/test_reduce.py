@@ -168,7 +168,12 @@ def test_dtype_argument_converts_before_adding():
 
 
 def test_dtype_argument_converts_before_multiplying():
-    for x in (torch.tensor([0.5, 0.2]), torch.tensor([-math.inf, 2]), torch.tensor([2**32, 2**32]), torch.tensor([1j, 2])):
+    for x in (
+        torch.tensor([0.5, 0.2]),
+        torch.tensor([-math.inf, 2]),
+        torch.tensor([2**32, 2**32]),
+        torch.tensor([1j, 2]),
+    ):
         assert x.prod(dtype=torch.bool) and x.prod(0, dtype=torch.bool)
     assert not torch.tensor([0.5, 0.0]).prod(dtype=torch.bool)
     z = torch.tensor([1 + 2j, 3 - 1j])

@@ -36,6 +36,10 @@ def test_norms(p):
     s = drawn((4, 5), 15)
     assert s.norm(p).item() == pytest.approx(np.linalg.norm(numbers(s).ravel(), p))
     assert torch.linalg.vector_norm(s, p).item() == pytest.approx(np.linalg.norm(numbers(s).ravel(), p))
+    assert torch.norm(s, p, (0, -1)).equal(s.norm(p)) and torch.linalg.vector_norm(s, p, ()).equal(s.norm(p))
+    for dim in (0, (1,)):
+        with pytest.raises(NotImplementedError, match="only over all dims"):
+            torch.norm(s, p, dim)
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2])

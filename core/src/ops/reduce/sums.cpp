@@ -90,8 +90,9 @@ DType sum_dtype(DType self, std::optional<DType> dtype) {
   return dtype ? *dtype : is_integral(self) || self == DType::Bool ? DType::Int64 : self;
 }
 
-// What a dtype argument makes of the elements before they are combined, where that is not the same afterwards: halves are
-// true, and their product converted to an integer's zero is not; a product's real part is not that of the real parts.
+// What a dtype argument makes of the elements before they are combined, where that is not the same afterwards: halves
+// are true, and their product converted to an integer's zero is not; a product's real part is not that of the real
+// parts.
 Tensor converted_first(const Tensor& self, std::optional<DType> dtype) {
   if (dtype == DType::Bool && self.dtype() != DType::Bool) return ne(self, scalar_tensor_of(0, self.dtype(), true));
   return dtype && is_complex(self.dtype()) && !is_complex(*dtype) ? select(view_as_real(self), -1, 0) : self;

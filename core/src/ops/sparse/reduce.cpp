@@ -50,7 +50,11 @@ Tensor sum_sparse(const Tensor& self, std::optional<IntArrayRef> dim, bool keepd
 
 Tensor vector_norm_sparse(const Tensor& self, const Scalar& ord, std::optional<IntArrayRef> dim, bool keepdim,
                           std::optional<DType> dtype) {
-  TORCH_CHECK_IMPLEMENTED(!dim && !keepdim,
+  const int64_t n = self.dim();
+  const DimSet dims = dim && !dim->empty() ? DimSet("norm", *dim, n) : DimSet::all(n);
+  bool all = true;
+  for (int64_t d = 0; d < n; ++d) all = all && dims[d];
+  TORCH_CHECK_IMPLEMENTED(all && !keepdim,
                           "norm: of a sparse tensor only over all dims; use to_dense() for norms over dims");
   return linalg_vector_norm(values_of(coalesce(self)), ord, std::nullopt, false, dtype);
 }

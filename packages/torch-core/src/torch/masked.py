@@ -265,11 +265,11 @@ def mean(
 def median(
     input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
 ) -> Tensor:
-    """The lower of the middle elements of a dim; NaN of no elements, for which integers have a ValueError."""
+    """The lower of the middle elements of a dim that are not NaN; NaN of none, for which integers have a ValueError."""
     _is_sparse("median", input, ())
     x = _typed(input, dtype)
     if mask is None:
-        return _op("median")(x, dim, keepdim)[0]
+        return _op("nanmedian")(x, dim, keepdim)[0]
     if x.dtype.is_floating_point:
         return _op("nanmedian")(_filled("median", x, mask, float("nan")), dim, keepdim)[0]
     middle = _op("nanmedian")(_filled("median", x.to(_C.float64), mask, float("nan")), dim, keepdim)[0]
