@@ -46,6 +46,14 @@ def test_a_step_on_gradients_that_are_not_finite_is_skipped_and_the_scale_shrink
         scaler.update()
 
 
+@pytest.mark.parametrize(("dtype", "found"), [(torch.float16, 1), (torch.float32, 0)])
+def test_sums_of_a_sparse_gradient_that_overflow_are_not_finite(dtype, found):
+    twice = torch.sparse_coo_tensor(torch.tensor([[0, 1, 0]]), torch.tensor([64000, 1, 64000], dtype=dtype), (2,))
+    optimizer, zero = Optimizer(Parameter(twice)), torch.zeros(1)
+    bad = torch.amp.GradScaler("cpu")._unscale_grads_(optimizer, torch.full((1,), 0.25), zero, True)
+    assert bad[twice.device].item() == found
+
+
 def test_calls_out_of_order_are_refused():
     optimizer, scaler = Optimizer(Parameter(torch.ones(1))), torch.amp.GradScaler("cpu")
     scaler.unscale_(optimizer)

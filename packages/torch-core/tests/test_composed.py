@@ -52,6 +52,16 @@ def test_gradient(x, order):
         torch.gradient(x, spacing=(1, 2, 3))
 
 
+def test_gradients_between_equal_steps_take_two_neighbours_only():
+    inf = math.inf
+    (got,) = torch.gradient(torch.tensor([2, -2, inf, inf, -inf, 3]))
+    assert got.tolist() == [-4, inf, inf, -inf, -inf, inf]
+    assert torch.gradient(torch.arange(3.0), spacing=0)[0].tolist() == [inf, inf, inf]
+    for dtype in (torch.float32, torch.int64):
+        (got,) = torch.gradient(torch.arange(3, dtype=dtype), spacing=2j, edge_order=2)
+        assert got.dtype == torch.complex64 and got.tolist() == [-0.5j] * 3
+
+
 @pytest.mark.parametrize("p", [0.0, 1.0, 2.0, 3.0, math.inf])
 def test_distances(x, p):
     y = torch.rand(5, 7, dtype=torch.float64)
@@ -137,6 +147,8 @@ def test_functions_on_elements():
     assert a.apply_(lambda v: v * 10) is a and a.tolist() == [10, 20]
     assert a.map_(torch.tensor(1.0), lambda p, q: p + q).tolist() == [11, 21]
     assert a.map2_(a, torch.ones(1), lambda p, q, r: p - q + r).tolist() == [1, 1]
+    with pytest.raises(TypeError, match="expected numbers of the function, got 'one'"):
+        a.apply_(lambda v: "one")
     with pytest.raises(TypeError, match="expected argument of torch.float32, found torch.int64"):
         a.map_(torch.tensor(1), max)
 

@@ -16,6 +16,9 @@ def _check(op, self, *others):
 
 
 def _fill(self, values):
+    for value in values:
+        if isinstance(value, (str, bytes)):
+            raise TypeError(f"expected numbers of the function, got {value!r}")
     return self.copy_(_C.tensor(values, dtype=self.dtype).reshape(self.shape))
 
 

@@ -194,7 +194,8 @@ def gradient(
         raise RuntimeError(f"gradient: {len(steps)} spacings were given for {len(dims)} dims")
     x = input if input.dtype.is_floating_point or input.dtype.is_complex else input.to(_C.get_default_dtype())
     wide = x.float() if x.dtype in (_C.float16, _C.bfloat16) else x  # rounded once
-    return tuple(_gradient(wide, step, d, edge_order).to(x.dtype) for step, d in zip(steps, dims, strict=True))
+    found = (_gradient(wide, step, d, edge_order) for step, d in zip(steps, dims, strict=True))
+    return tuple(g if g.dtype.is_complex else g.to(x.dtype) for g in found)
 
 
 def _gradient(x, step, dim, edge_order):
@@ -207,32 +208,47 @@ def _gradient(x, step, dim, edge_order):
     def at(begin, end):
         return x.narrow(dim, begin, end - begin)
 
-    if isinstance(step, _C.Tensor) and step.dim():
-        if step.numel() != n:
-            raise RuntimeError(f"gradient: dim {dim} has {n} elements, its coordinates are {step.numel()}")
+    if not isinstance(step, _C.Tensor):
+        parts = _over_equal_steps(at, n, step, edge_order)
+    elif step.dim() == 0:
+        parts = _over_equal_steps(at, n, step.item(), edge_order)
+    elif step.numel() != n:
+        raise RuntimeError(f"gradient: dim {dim} has {n} elements, its coordinates are {step.numel()}")
+    else:
         step = step.to(x.dtype) if step.dtype.is_floating_point else step
         h = (step[1:] - step[:-1]).to(x.dtype).reshape([-1 if d == dim else 1 for d in range(x.dim())])
-        left, right = h.narrow(dim, 0, n - 2), h.narrow(dim, 1, n - 2)
-    else:
-        h = x.new_full([n - 1 if d == dim else 1 for d in range(x.dim())], float(step) if not x.is_complex() else step)
-        left, right = h.narrow(dim, 0, n - 2), h.narrow(dim, 1, n - 2)
-    a, b = h.narrow(dim, 0, 1), h.narrow(dim, n - 2, 1)
+        parts = _over_coordinates(at, n, lambda begin, end: h.narrow(dim, begin, end - begin), edge_order)
+    return _C._operator("cat")(parts, dim)
+
+
+def _over_equal_steps(at, n, step, edge_order):
+    """First, middle and last parts of a gradient; the middle is no weighted sum of three, which inf would spoil."""
+    middle = (at(2, n) - at(0, n - 2)) / 2 / step
+    if edge_order == 1:
+        return (at(1, 2) - at(0, 1)) / step, middle, (at(n - 1, n) - at(n - 2, n - 1)) / step
+    first = (2 * at(1, 2) - 1.5 * at(0, 1) - 0.5 * at(2, 3)) / step
+    last = (1.5 * at(n - 1, n) - 2 * at(n - 2, n - 1) + 0.5 * at(n - 3, n - 2)) / step
+    return first, middle, last
+
+
+def _over_coordinates(at, n, steps, edge_order):
+    left, right = steps(0, n - 2), steps(1, n - 1)
+    a, b = steps(0, 1), steps(n - 2, n - 1)
     middle = (
         at(2, n) * (left / (right * (left + right)))
         + at(1, n - 1) * ((right - left) / (left * right))
         - at(0, n - 2) * (right / (left * (left + right)))
     )
     if edge_order == 1:
-        first, last = (at(1, 2) - at(0, 1)) / a, (at(n - 1, n) - at(n - 2, n - 1)) / b
-    else:
-        c, d = h.narrow(dim, 1, 1), h.narrow(dim, n - 3, 1)
-        first = -at(0, 1) * (2 * a + c) / (a * (a + c)) + at(1, 2) * (a + c) / (a * c) - at(2, 3) * a / (c * (a + c))
-        last = (
-            at(n - 3, n - 2) * b / (d * (d + b))
-            - at(n - 2, n - 1) * (d + b) / (d * b)
-            + at(n - 1, n) * (2 * b + d) / (b * (d + b))
-        )
-    return _C._operator("cat")([first, middle, last], dim)
+        return (at(1, 2) - at(0, 1)) / a, middle, (at(n - 1, n) - at(n - 2, n - 1)) / b
+    c, d = steps(1, 2), steps(n - 3, n - 2)
+    first = -at(0, 1) * (2 * a + c) / (a * (a + c)) + at(1, 2) * (a + c) / (a * c) - at(2, 3) * a / (c * (a + c))
+    last = (
+        at(n - 3, n - 2) * b / (d * (d + b))
+        - at(n - 2, n - 1) * (d + b) / (d * b)
+        + at(n - 1, n) * (2 * b + d) / (b * (d + b))
+    )
+    return first, middle, last
 
 
 @in_float32

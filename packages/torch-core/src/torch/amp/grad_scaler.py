@@ -178,6 +178,8 @@ class GradScaler:
                     raise ValueError(
                         "unscale_: gradients of torch.float16 cannot be unscaled; keep parameters in float32"
                     )
+                if parameter.grad.is_sparse and parameter.grad.dtype == _C.float16:
+                    parameter.grad = parameter.grad.coalesce()  # sums at one place may overflow where no summand does
                 grad = parameter.grad.detach()
                 grads[grad.device].append(grad._values() if grad.is_sparse else grad)
         found = {device: found_inf.to(device) for device in grads}
