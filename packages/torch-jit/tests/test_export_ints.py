@@ -216,7 +216,7 @@ def test_formulas_of_sizes_that_look_like_constants_are_held_to_them(f):
         lambda x: x * 2 if len(x) > 100 else x,
         lambda x: x * 2 if float(x.shape[0]) > 100 else x,
         lambda x: sum([x] * (x.shape[0] // 64), x),
-        lambda x: x + torch.tensor(x.shape[0] // 64),
+        lambda x: x + torch.tensor([x.shape[0] // 64] * 4).view(2, 2).sum() + torch.tensor([[x.shape[0] // 64]])[0],
     ],
 )
 def test_what_shows_at_sizes_far_from_those_of_the_example_only_is_refused(f):

@@ -103,3 +103,30 @@ def test_examples_may_be_fake_tensors_and_modules_not():
     same(module, export(module, (x,), dynamic_shapes=({0: Dim("b")},)), torch.randn(5, 2))
     with pytest.raises(NotImplementedError, match="weight is a fake tensor"):
         export(fake, (x,))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda _, x, z: x * torch.tensor(z.shape[0]) + torch.tensor([x.shape[0], 2, z.shape[0] // 2]).sum(),
+        lambda _, x, z: x * torch.tensor(z.shape[0] / 4) - torch.tensor(float(x.shape[0])),
+    ],
+)
+def test_tensors_made_of_sizes_follow_them(f):
+    sizes = ({0: Dim("a")}, {0: Dim("b")})
+    program = export(Module(f), (torch.randn(3), torch.randn(4)), dynamic_shapes=(sizes,))
+    for n in (2, 7, 300):
+        same(Module(f), program, torch.randn(n), torch.randn(n + 3))
+
+
+def test_functions_within_take_formulas_of_the_program_around():
+    def forward(_, x, z):
+        k = z.shape[0]
+        j = k * 5 % 7
+        return torch.cond(x.sum() > 0, lambda y: y * k + j, lambda y: y - torch.zeros(k).sum() - k, [x])
+
+    sizes = ({0: Dim("a")}, {0: Dim("b")})
+    program = export(Module(forward), (torch.randn(3), torch.randn(4)), dynamic_shapes=(sizes,))
+    for n in (2, 7, 300):
+        for x in (torch.ones(n), -torch.ones(n)):
+            same(Module(forward), program, x, torch.randn(n + 3))

@@ -10,7 +10,7 @@ import torch
 from torch import _pytree as pytree
 from torch._seams import SizeExpression as Expression
 
-from . import _formulas, _sizes
+from . import _formulas, _rows, _sizes
 from ._errors import UserError, UserErrorType
 from ._nested import Nested
 from ._numbers import Integer, Real, Truth
@@ -108,6 +108,8 @@ def join(
     ``around(values)`` is asked where a function within takes a number that no rule of its own gives.
     """
     formulas = formulas or Formulas([], {})
+    if around is None:  # a program may be joined again, with other runs
+        tapes = [replace(tapes[0], values=[*tapes[0].values]), *tapes[1:]]
     first = tapes[0]
     for calls in itertools.zip_longest(*(t.calls for t in tapes)):
         names = [c.name if c is not None else None for c in calls]
@@ -135,10 +137,9 @@ def join(
             raise UserError(UserErrorType.DYNAMIC_DIM, "a tensor has other dims or another dtype at another size")
         shapes = list(zip(*(v.shape for v in values), strict=True))
         varying.append({dim: seen for dim, seen in enumerate(shapes) if len(set(seen)) > 1})
-    _same_constants(tapes)
     inputs = [*first.inputs.values(), *first.named.values()]
     known = _Known(first, varying, inputs, formulas, around)
-    calls = []
+    constants, calls = _constants(tapes, varying, known)
     for group in zip(*(t.calls for t in tapes), strict=True):
         call = group[0]
         near = [r.n for r in pytree.tree_leaves(call.arguments) if isinstance(r, Ref)]
@@ -146,7 +147,7 @@ def join(
         calls.append(replace(call, arguments=arguments))
         known.add([n for n in call.results if n is not None])
     outputs = [known.joined(list(o), [], None, "result") for o in zip(*(t.outputs for t in tapes), strict=True)]
-    return replace(first, calls=calls, outputs=outputs), varying
+    return replace(first, calls=calls, outputs=outputs, constants=constants), varying
 
 
 class _Known:
@@ -210,12 +211,13 @@ class _Known:
                 return None
             if rule not in rules:
                 rules.append(rule)
-                numbers.append(first.tape.new_number(unnamed(values[0])))
+                numbers.append(inner.new_number(unnamed(values[0])))
                 varying.append({None: tuple(map(unnamed, values))})
             return Size(numbers[rules.index(rule)], None)
 
         numbers, varying = [], []
-        tape, own = join([v.tape for v in values], self.formulas.within(), around)
+        inner = replace(first.tape, values=[*first.tape.values])
+        tape, own = join([inner, *(v.tape for v in values[1:])], self.formulas.within(), around)
         return replace(
             first, tape=tape, taken=[*first.taken], rules=list(zip(numbers, rules)), varying=[*own, *varying]
         )
@@ -237,12 +239,41 @@ def _differs(values, call, key):
     )
 
 
-def _same_constants(tapes):
-    for n, constant in tapes[0].constants.items():
-        for other in tapes[1:]:
-            if n not in other.constants or not torch.equal(constant, other.constants[n]):
-                raise UserError(
-                    UserErrorType.DYNAMIC_DIM,
-                    f"a tensor of shape {tuple(constant.shape)} that the program keeps or makes in Python is another one at "
-                    "another size: make it by operators of torch (torch.arange, torch.full)",
-                )
+def _constants(tapes, varying, known):
+    """The constants of the first run that are those of all, and calls that make the others of numbers: ``torch.tensor([h, w])``."""
+    first, kept, calls = tapes[0], {}, []
+    for n, constant in first.constants.items():
+        group = [t.constants.get(n) for t in tapes]
+        if all(other is not None and torch.equal(constant, other) for other in group):
+            kept[n] = constant
+        elif any(other is None or other.shape != constant.shape for other in group) or constant.dim() > 1:
+            raise _another(constant)
+        elif constant.dim() == 0:
+            calls.append(_full(group, n, known))
+        else:
+            parts = [_part(first, constant, varying) for _ in constant]
+            calls += [_full([g[i] for g in group], part, known) for i, part in enumerate(parts)]
+            calls.append(_rows.call("stack", {"tensors": [Ref(part) for part in parts]}, n))
+    return kept, calls
+
+
+def _part(tape, constant, varying):
+    varying.append({})
+    return tape.new(constant[0])
+
+
+def _full(group, n, known):
+    """A number of a tensor that was another one in other runs, as an operator that makes it."""
+    try:
+        value = known.joined([x.item() for x in group], [], None, "a tensor made in Python")
+    except UserError:
+        raise _another(group[0]) from None
+    return _rows.call("full", {"size": [], "fill_value": value, "dtype": group[0].dtype}, n)
+
+
+def _another(constant):
+    return UserError(
+        UserErrorType.DYNAMIC_DIM,
+        f"a tensor of shape {tuple(constant.shape)} that the program keeps or makes in Python is another one at another size: make "
+        "it by operators of torch (torch.arange, torch.full)",
+    )

@@ -10,6 +10,8 @@ import torch
 from torch import _seams
 from torch._seams import Schema
 
+from ._tape import Call, Place
+
 Operator = type(torch.relu)
 
 
@@ -32,6 +34,15 @@ def _known_types(text):
     text = re.sub(r"\bdim(?=(\[\d*\])?\??\s\w)", "int", text)
     text = re.sub(r"\bdtype(?=\??\s\w)", "ScalarType", text)
     return text if " -> " in text else f"{text} -> ()"
+
+
+def call(name: str, values: dict[str, Any], result: int) -> Call:
+    """A call of an operator that the program did not make itself, whose result has a number."""
+    schema = schemas()[name][0]
+    arguments = {a.name: values.get(a.name, a.default_value) for a in schema.arguments}
+    keywords = frozenset(a.name for a in schema.arguments if a.kwarg_only)
+    defaults = {a.name: a.default_value for a in schema.arguments if a.has_default}
+    return Call(name, getattr(torch.ops.aten, name), arguments, keywords, defaults, [result], True, Place((), ()))
 
 
 def bind(name: str, args: tuple, kwargs: dict) -> tuple[Schema, dict]:
