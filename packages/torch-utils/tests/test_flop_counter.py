@@ -104,6 +104,8 @@ def test_formulas_of_ones_own_come_first():
     assert counter.get_total_flops() == 1
     with pytest.raises(ValueError, match="'sin' is not seen; those that are: addbmm"):
         register_flop_formula("sin")(lambda x: 0)
+    with pytest.raises(ValueError, match="custom_mapping: 'sin' is not seen"):
+        FlopCounterMode(custom_mapping={torch.ops.aten.sin: lambda x, out_shape: 1})
 
 
 def test_counting_ends_with_the_context_also_after_an_error():

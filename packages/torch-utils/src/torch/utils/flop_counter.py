@@ -33,22 +33,21 @@ def register_flop_formula(targets: str | list[str], get_raw: bool = False) -> Ca
     Those that are seen are ``mm``, ``bmm``, ``mv``, ``dot``, ``matmul``, ``linear``, ``addmm``, ``convolution`` and the like.
     """
     names = [targets] if isinstance(targets, (str, bytes)) or not isinstance(targets, (list, tuple)) else list(targets)
-    names = [_name(n) for n in names]
+    names = [_name("register_flop_formula", n) for n in names]
 
     def register(formula: Callable[..., int]) -> Callable[..., int]:
-        for name in names:
-            if name not in SEEN:
-                raise ValueError(
-                    f"register_flop_formula: {name!r} is not seen; those that are: {', '.join(sorted(SEEN))}"
-                )
-            flop_registry[name] = formula
+        flop_registry.update(dict.fromkeys(names, formula))
         return formula
 
     return register
 
 
-def _name(target) -> str:
-    return target if isinstance(target, str) else getattr(target, "__name__", str(target))
+def _name(who, target) -> str:
+    """The name of an operator that is noted; ValueError for others, whose formulas would count nothing."""
+    name = target if isinstance(target, str) else getattr(target, "__name__", str(target))
+    if name not in SEEN:
+        raise ValueError(f"{who}: {name!r} is not seen; those that are: {', '.join(sorted(SEEN))}")
+    return name
 
 
 class _Counts(dict):
@@ -100,7 +99,8 @@ class FlopCounterMode:
         custom_mapping: dict[Any, Callable] | None = None,
     ) -> None:
         self.depth, self.display = depth, display
-        self._formulas = {**flop_registry, **{_name(k): f for k, f in (custom_mapping or {}).items()}}
+        own = {_name("FlopCounterMode: custom_mapping", k): f for k, f in (custom_mapping or {}).items()}
+        self._formulas = {**flop_registry, **own}
         self.flop_counts: dict[str, dict[Any, int]] = defaultdict(lambda: defaultdict(int))
         self._tracker: Any = None
 
