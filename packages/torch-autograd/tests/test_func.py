@@ -523,3 +523,11 @@ def test_the_names_that_functorch_tried_out_are_there():
     assert rearrange(rows, "a b -> b a").equal(rows.t())
     assert control_flow.cond(torch.tensor(False), torch.sin, torch.cos, (rows,)).equal(rows.cos())
     assert control_flow.map(lambda row: row * 2, rows).equal(rows * 2)
+
+
+def test_out_dims_of_one_output_may_be_a_tuple_of_one():
+    x = torch.arange(6.0).view(2, 3)
+    assert torch.equal(func.vmap(lambda e: e * 2, out_dims=(1,))(x), x.T * 2)
+    assert torch.equal(func.vmap(lambda e: (e,), out_dims=(1,))(x)[0], x.T)
+    with pytest.raises(ValueError, match="out_dims is not compatible"):
+        func.vmap(lambda e: e, out_dims=(0, 1))(x)

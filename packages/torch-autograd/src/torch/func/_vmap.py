@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, _seams
-from torch._pytree import _broadcast_to_and_flatten, tree_flatten, tree_unflatten
+from torch._pytree import LeafSpec, _broadcast_to_and_flatten, tree_flatten, tree_unflatten
 
 from ..autograd import _C
 from . import _levels
@@ -163,7 +163,10 @@ class _Run:
         )
 
     def _out_dims(self):
-        dims = _broadcast_to_and_flatten(self.out_dims, self.spec)
+        wanted, is_one = self.out_dims, isinstance(self.spec, LeafSpec)
+        if is_one and isinstance(wanted, tuple) and len(wanted) == 1:
+            (wanted,) = wanted
+        dims = _broadcast_to_and_flatten(wanted, self.spec)
         if dims is None:
             raise ValueError(
                 f"{self.name}, ..., out_dims={self.out_dims})(<inputs>): out_dims is not compatible with the structure of "
