@@ -33,7 +33,7 @@ class OptimizedModule(Around):
         return torch.compile(copy.deepcopy(self._orig_mod, memo))
 
 
-OptimizedModule.__call__ = ir._native._call_through_door(OptimizedModule)  # no frame of Python, and no more
+ir._native._call_through_door(OptimizedModule)  # no frame of Python
 
 
 def __getattr__(name):
