@@ -622,3 +622,10 @@ def test_gradients_do_not_vanish_in_distinct_elements():
         with pytest.raises(NotImplementedError, match="unique: the derivative is not implemented"):
             (values.sum() + x.sum()).backward()
     assert x.grad is None
+
+
+@pytest.mark.parametrize("parts, expected", [([1 + 2j, 3 - 1j], [3, 1]), ([1j, 3], [3, 0]), ([0, 2j], [0, 0])])
+def test_a_real_product_of_complex_numbers_is_differentiated_by_the_real_parts(parts, expected):
+    z = torch.tensor(parts, dtype=torch.complex128, requires_grad=True)
+    z.prod(dtype=torch.float64).backward()
+    assert z.grad.tolist() == expected

@@ -87,7 +87,8 @@ struct Prod {
   Prod(Recorder& rec, const Tensor& self, std::optional<int64_t> dim, bool keepdim, std::optional<DType>)
       : self(rec, self), result(rec, 0), r(self, dim, keepdim), dim(dim) {}
   void grad(const Tensor& g, Backward& b) const {
-    const Tensor& x = self;
+    const Tensor saved = self;
+    const Tensor x = is_complex(saved.dtype()) && !is_complex(g.dtype()) ? torch::real(saved) : saved;  // as forward
     if (x.dim() == 0) {
       b[0] = g;
       return;
