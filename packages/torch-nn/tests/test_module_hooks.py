@@ -231,3 +231,15 @@ def test_backward_hooks_warn_where_a_result_has_no_place_for_them():
     with pytest.warns(UserWarning, match="output should be a Tensor or a tuple of Tensors, but is <class 'dict'>"):
         module(torch.ones(1, requires_grad=True))["y"].backward()
     assert not seen
+
+
+@pytest.mark.parametrize(("result", "fits"), [(None, True), ((None,), True), (torch.ones(1, 2), False)])
+def test_a_backward_hook_gives_no_gradient_to_inputs_that_need_none(result, fits):
+    layer = nn.Linear(2, 1)
+    layer.register_full_backward_hook(lambda module, grad_input, grad_output: result)
+    loss = layer(torch.ones(1, 2)).sum()
+    if fits:
+        loss.backward()
+    else:
+        with pytest.raises(RuntimeError, match="Linear: backward hook returned a grad_input, but no input requires"):
+            loss.backward()

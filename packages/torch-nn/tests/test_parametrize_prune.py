@@ -207,3 +207,65 @@ def test_methods_of_ones_own_count_what_to_prune_with_the_names_of_pytorch():
 def test_spectral_norm_needs_a_shape():
     with pytest.raises(ValueError, match="spectral_norm: parameter 'weight' of LazyLinear.* has no shape yet"):
         nn.utils.spectral_norm(nn.LazyLinear(2))
+
+
+class Doubled(nn.Module):
+    def forward(self, x):
+        return 2 * x
+
+    def right_inverse(self, x):
+        return x / 2
+
+
+def test_a_second_parametrization_is_applied_to_the_first_and_leaves_the_original():
+    layer = nn.Linear(2, 2)
+    before = layer.weight.detach().clone()
+    parametrize.register_parametrization(layer, "weight", Doubled())
+    assert torch.equal(layer.weight, before)
+    parametrize.register_parametrization(layer, "weight", Doubled())
+    assert torch.equal(layer.weight, 2 * before)
+    layer.weight = before
+    assert torch.equal(layer.weight, before) and torch.equal(layer.parametrizations.weight.original, before / 4)
+
+
+@pytest.mark.parametrize("old_dim", [0, 1])
+def test_states_of_the_old_weight_norm_load_into_the_parametrization(old_dim):
+    old = nn.Sequential(nn.utils.weight_norm(nn.Linear(3, 2), dim=old_dim))
+    new = nn.Sequential(parametrizations.weight_norm(nn.Linear(3, 2), dim=old_dim))
+    assert str(new.load_state_dict(old.state_dict())) == "<All keys matched successfully>"
+    x = torch.ones(1, 3)
+    assert torch.allclose(new(x), old(x))
+    new.load_state_dict(new.state_dict())
+
+
+@pytest.mark.parametrize("begins", [False, True])
+@pytest.mark.parametrize("kind", ["matrix_exp", "cayley"])
+def test_complex_matrices_become_unitary(kind, begins):
+    layer = nn.Linear(3, 4, dtype=torch.complex128)
+    with torch.no_grad():
+        layer.weight.copy_(torch.randn(4, 3, dtype=torch.complex128))
+    parametrizations.orthogonal(layer, orthogonal_map=kind, use_trivialization=begins)
+    q = layer.weight
+    assert q.is_complex() and torch.allclose(q.mH @ q, torch.eye(3, dtype=q.dtype))
+    with pytest.raises(ValueError, match="householder parametrization does not support complex"):
+        parametrizations.orthogonal(nn.Linear(2, 2, dtype=torch.complex64), orthogonal_map="householder")
+
+
+def test_spectral_norm_of_a_complex_matrix_is_its_largest_singular_value():
+    layer = nn.Linear(3, 2, dtype=torch.complex128)
+    parametrizations.spectral_norm(layer, n_power_iterations=50)
+    assert torch.linalg.matrix_norm(layer.weight, 2).item() == pytest.approx(1.0)
+
+
+def test_an_orthogonal_matrix_takes_only_matrices_of_its_shape():
+    layer = parametrizations.orthogonal(nn.Linear(3, 4))
+    with pytest.raises(ValueError, match=r"of shape \(4, 3\), got \(5, 5\)"):
+        layer.weight = torch.ones(5, 5)
+
+
+def test_parametrizations_of_several_originals_are_given_on():
+    source = parametrizations.weight_norm(nn.Linear(3, 2))
+    target = nn.Module()
+    parametrize.transfer_parametrizations_and_params(source, target, "weight")
+    assert torch.equal(target.weight, source.weight)
+    assert target.parametrizations.weight.original0 is not source.parametrizations.weight.original0

@@ -315,6 +315,10 @@ class BackwardProbe:
             replaced = hook(self.module, grad_input, self.grad_output)
             if replaced is not None:
                 grad_input = self._checked(replaced, self.num_inputs, "grad_input")
+                if not self.positions and any(grad is not None for grad in grad_input):
+                    raise RuntimeError(
+                        f"{type(self.module).__name__}: backward hook returned a grad_input, but no input requires gradients"
+                    )
         if self.positions:
             self.grad_output = None
         return grad_input

@@ -28,6 +28,9 @@ class _Orthogonal(Module):
 
     def __init__(self, weight: Tensor, kind: Any, trivialize: Any) -> None:
         super().__init__()
+        if kind == "householder" and weight.is_complex():
+            raise ValueError("orthogonal: the householder parametrization does not support complex tensors")
+        self.shape = weight.shape
         self.kind = kind
         self.trivialize = trivialize
         if trivialize:
@@ -48,7 +51,7 @@ class _Orthogonal(Module):
             lower = a.tril()
             if n != k:
                 lower = torch.cat([lower, lower.new_zeros(*a.shape[:-1], n - k)], -1)
-            skew = lower - lower.transpose(-2, -1)
+            skew = lower - lower.mH
             identity = torch.eye(n, dtype=a.dtype, device=a.device)
             if self.kind == "matrix_exp":
                 q = torch.matrix_exp(skew)
@@ -60,6 +63,10 @@ class _Orthogonal(Module):
         return q if tall else q.transpose(-2, -1)
 
     def right_inverse(self, value: Any) -> Tensor:
+        if value.shape != self.shape:
+            raise ValueError(
+                f"orthogonal: expected a matrix or batch of matrices of shape {tuple(self.shape)}, got {tuple(value.shape)}"
+            )
         tall = value.shape[-2] >= value.shape[-1]
         a = value if tall else value.transpose(-2, -1)
         n, k = a.shape[-2:]
@@ -74,7 +81,7 @@ class _Orthogonal(Module):
             raise NotImplementedError("only use_trivialization=True can begin with a given matrix")
         q, r = torch.linalg.qr(a, mode="complete")
         q = q.clone()
-        q[..., :k] = q[..., :k] * torch.diagonal(r, dim1=-2, dim2=-1).sign().unsqueeze(-2)
+        q[..., :k] = q[..., :k] * torch.diagonal(r, dim1=-2, dim2=-1).sgn().unsqueeze(-2)
         self.base = q
         start = torch.zeros_like(a)  # every map takes -1 on the diagonal to the identity
         torch.diagonal(start, dim1=-2, dim2=-1).fill_(-1)
@@ -117,7 +124,22 @@ class _WeightNorm(Module):
 
 def weight_norm(module: Module, name: str = "weight", dim: int = 0) -> Any:
     """Train length (``original0``) and direction (``original1``) of the weight apart (Salimans 2016); returns the module."""
-    return register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+    register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+    module._register_load_state_dict_pre_hook(_OfOldWeightNorm(name))
+    return module
+
+
+class _OfOldWeightNorm:
+    """Gives what ``nn.utils.weight_norm`` saved of a tensor the names that its parametrization has."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        length, direction = (f"{prefix}{self.name}{suffix}" for suffix in ("_g", "_v"))
+        if length in state_dict and direction in state_dict:
+            new = f"{prefix}parametrizations.{self.name}.original"
+            state_dict[new + "0"], state_dict[new + "1"] = state_dict.pop(length), state_dict.pop(direction)
 
 
 class _SpectralNorm(Module):
@@ -139,7 +161,7 @@ class _SpectralNorm(Module):
     def _iterate(self, matrix, steps):
         for _ in range(steps):
             self._u = normalize(torch.mv(matrix, self._v), dim=0, eps=self.eps)
-            self._v = normalize(torch.mv(matrix.t(), self._u), dim=0, eps=self.eps)
+            self._v = normalize(torch.mv(matrix.mH, self._u), dim=0, eps=self.eps)
 
     def forward(self, weight: Tensor) -> Tensor:
         if weight.dim() == 1:
@@ -147,7 +169,7 @@ class _SpectralNorm(Module):
         matrix = as_matrix(weight, self.dim)
         if self.training:
             self._iterate(matrix.detach(), self.n_power_iterations)
-        return weight / torch.dot(self._u.clone(), torch.mv(matrix, self._v.clone()))
+        return weight / torch.vdot(self._u.clone(), torch.mv(matrix, self._v.clone()))
 
     def right_inverse(self, value: Tensor) -> Tensor:
         return value

@@ -188,7 +188,8 @@ def register_parametrization(
     """Let ``parametrization(original)`` be the tensor ``tensor_name``; returns the module.
 
     A module with ``right_inverse`` decides what the original is for the present value, and allows assignment.  Without
-    ``unsafe`` it must keep shape and dtype (ValueError).  Further ones are applied to the result of those before.
+    ``unsafe`` it must keep shape and dtype (ValueError).  Further ones are applied to the result of those before, and
+    leave the original as it is.
 
     >>> class Symmetric(torch.nn.Module):
     ...     def forward(self, x):
@@ -202,13 +203,10 @@ def register_parametrization(
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         entries = module.parametrizations[tensor_name]
-        before = getattr(module, tensor_name)
         if not unsafe:
+            before = getattr(module, tensor_name)
             with torch.no_grad():
                 _check_result(tensor_name, parametrization(before), before)
-        if hasattr(parametrization, "right_inverse"):
-            with torch.no_grad():
-                entries.right_inverse(parametrization.right_inverse(before))
         entries.append(parametrization)
         entries.unsafe |= unsafe
         return module
@@ -305,7 +303,7 @@ def transfer_parametrizations_and_params(
     names = [tensor_name] if tensor_name is not None else list(from_module.parametrizations)
     for name in names:
         if not hasattr(to_module, name):
-            setattr(to_module, name, Parameter(from_module.parametrizations[name].original.detach().clone()))
+            setattr(to_module, name, Parameter(getattr(from_module, name).detach().clone()))
         for parametrization in from_module.parametrizations[name]:
             register_parametrization(to_module, name, copy.deepcopy(parametrization), unsafe=True)
         source, target = from_module.parametrizations[name], to_module.parametrizations[name]
