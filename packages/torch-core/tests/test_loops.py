@@ -62,7 +62,8 @@ def test_names_of_scripts_stay_as_they_are():
     from torch._jit_internal import _copy_to_script_wrapper, boolean_dispatch
     from torch.jit.annotations import BroadcastingList2, List
 
-    assert _copy_to_script_wrapper(print) is print and BroadcastingList2[int] == List[int]
+    assert _copy_to_script_wrapper(print) is print
+    assert List[int] in (BroadcastingList2[int], BroadcastingList2[int].__origin__)  # torch-jit notes the length
     both = boolean_dispatch("flag", 1, False, lambda x, flag: "yes", lambda x, flag=False: "no", "m", "both")
     assert (both(1), both(1, True), both(1, flag=True), both(1, flag=False)) == ("no", "yes", "yes", "no")
     with pytest.raises(NotImplementedError, match="torch-jit"):

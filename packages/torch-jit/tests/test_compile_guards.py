@@ -315,6 +315,16 @@ def test_objects_of_dataclasses_are_compared_by_their_fields():
     agrees(lambda x, a, b: x if a in b else -x, (x, Step(1), [Step(1)]), (x, Step(2), [Step(1)]))
 
 
+RECORDED = {"hidden": Step(1)}
+
+
+def test_a_key_is_looked_for_in_a_dict_whatever_its_values_are():
+    x = torch.tensor([0.5, 2.0])
+    looked = torch.compile(lambda x, name: x if name in RECORDED else -x, fullgraph=True)
+    assert looked(x, "hidden").equal(x)
+    assert looked(x, "other").equal(-x)
+
+
 def test_an_operator_that_an_object_holds_is_asked_for_its_truth():
     x = torch.tensor([0.5, 2.0])
     agrees(

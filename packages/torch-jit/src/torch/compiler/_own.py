@@ -130,7 +130,9 @@ class Operators:
         if self.reason is None and own(container, "__contains__"):
             return bool(self.apply(self.method(container, "__contains__"), value))
         if self.reason is None:
-            self._refuse_generated(container, value)
+            self._refuse_generated(
+                list(container) if type(container) is dict else container, value
+            )  # keys are compared
         return value in container
 
     def unary(self, op, value):

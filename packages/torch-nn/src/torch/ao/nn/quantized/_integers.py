@@ -27,7 +27,7 @@ def plain(x: Tensor) -> Tensor:
 
 def keep(layer: Any, name: str, found: tuple) -> None:
     """Keep what was made of a weight, but not within a trace, which would have other operators the next time."""
-    if torch._C._get_tracing_state() is None:
+    if not torch.jit.is_tracing():
         layer.__dict__[name] = found
 
 
