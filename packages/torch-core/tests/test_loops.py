@@ -62,8 +62,7 @@ def test_names_of_scripts_stay_as_they_are():
     from torch._jit_internal import _copy_to_script_wrapper, boolean_dispatch
     from torch.jit.annotations import BroadcastingList2, List
 
-    assert _copy_to_script_wrapper(print) is print
-    assert List[int] in (BroadcastingList2[int], BroadcastingList2[int].__origin__)  # torch-jit notes the length
+    assert _copy_to_script_wrapper(print) is print and BroadcastingList2[int] == List[int]
     both = boolean_dispatch("flag", 1, False, lambda x, flag: "yes", lambda x, flag=False: "no", "m", "both")
     assert (both(1), both(1, True), both(1, flag=True), both(1, flag=False)) == ("no", "yes", "yes", "no")
     with pytest.raises(NotImplementedError, match="torch-jit"):
@@ -114,9 +113,6 @@ def test_a_scan_carries_a_value_and_stacks_results():
     assert torch.equal(rows, (x.flip(0).cumsum(0) - x.flip(0)).flip(0) * x)
     _, columns = scan(lambda total, column: (total + column, {"y": total.clone()}), torch.zeros(3), x, dim=1)
     assert torch.equal(columns["y"], x.cumsum(1) - x)
-    for dim in (1, -1):  # sums have no second dim for it to be
-        _, found = scan(lambda total, column: (total, (column.sum(), column[:, None], None)), x[:, 0], x, dim=dim)
-        assert torch.equal(found[0], x.sum(0)) and torch.equal(found[1], x[..., None]) and found[2] is None
     assert scan(lambda c, x: (c, x), x, []) == (x, [])
 
 
@@ -156,7 +152,6 @@ def test_loops_that_do_not_fit_are_named():
         (lambda: scan(lambda c, x: c, x[0], x), "must give the carry and a result"),
         (lambda: scan(3, x[0], x), "combine_fn must be a function, got int"),
         (lambda: scan(torch.add, [], x), "init must be a tensor"),
-        (lambda: scan(lambda c, x: (c + x, c), 1.0, x), "and of nothing else, got 1.0"),
         (lambda: torch.cond(True, torch.sin, torch.cos, x), "operands must be a tuple or list, got Tensor"),
     ):
         with pytest.raises(RuntimeError, match=text):
