@@ -115,3 +115,11 @@ def test_spectral_norm_reads_checkpoints_that_hold_the_divided_weight():
     assert "weight" in old
     utils.remove_spectral_norm(other)
     assert list(other.state_dict()) == ["bias", "weight"] and not other._load_state_dict_pre_hooks
+
+
+@pytest.mark.parametrize("learns", [False, True])
+def test_a_fused_bias_learns_where_the_bias_did(learns):
+    for layer, fuse in (nn.Linear(2, 2), utils.fuse_linear_bn_eval), (nn.Conv1d(2, 2, 1), utils.fuse_conv_bn_eval):
+        layer.bias.requires_grad_(learns)
+        fused = fuse(layer.eval(), nn.BatchNorm1d(2).eval())
+        assert fused.weight.requires_grad and fused.bias.requires_grad is learns

@@ -47,7 +47,7 @@ def fuse_conv_bn_weights(
         shape = [1] * conv_w.dim()
         shape[1 if transpose else 0] = -1
         weight = (conv_w * scale.reshape(shape)).to(conv_w.dtype)
-    return Parameter(weight, conv_w.requires_grad), Parameter(bias, conv_w.requires_grad)
+    return Parameter(weight, conv_w.requires_grad), Parameter(bias, conv_b is not None and conv_b.requires_grad)
 
 
 def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
@@ -68,7 +68,7 @@ def fuse_linear_bn_weights(
     with torch.no_grad():
         scale, bias = _scale_and_shift(linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b)
         weight = (linear_w * scale.unsqueeze(-1)).to(linear_w.dtype)
-    return Parameter(weight, linear_w.requires_grad), Parameter(bias, linear_w.requires_grad)
+    return Parameter(weight, linear_w.requires_grad), Parameter(bias, linear_b is not None and linear_b.requires_grad)
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
