@@ -33,41 +33,45 @@ def _places(module):
     return places
 
 
-def _replacements(module, tensors, places, tie_weights, strict):
-    """The tensor for every path that changes; other names of a tied tensor follow."""
-    unexpected = [path for path in tensors if path not in places]
-    missing = [path for path in places if path not in tensors]
-    if strict and (unexpected or missing):
-        raise RuntimeError(f"functional_call: unexpected key(s): {unexpected}, missing key(s): {missing}")
-    for path in unexpected:
-        places[path] = _attribute(module, path)
+def _replacements(module, tensors, tie_weights, strict):
+    """The tensor for every path that changes, other names of a tied tensor with it; and where each of them stands."""
+    places = _places(module) if tie_weights or strict else {}  # by given paths alone, modules may hold each other
     wanted = dict(tensors)
     if tie_weights:
         by_tensor = {}
-        for path, tensor in tensors.items():
+        for path in filter(places.__contains__, tensors):
             registry, name = places[path]
-            if name in registry and by_tensor.setdefault(id(registry[name]), tensor) is not tensor:
+            if by_tensor.setdefault(id(registry[name]), tensors[path]) is not tensors[path]:
                 raise ValueError(f"functional_call: different values given for the tied weights that include {path!r}")
         for path, (registry, name) in places.items():
-            if name in registry and id(registry[name]) in by_tensor:
+            if id(registry[name]) in by_tensor:
                 wanted[path] = by_tensor[id(registry[name])]
-    return wanted
+    if strict:
+        unexpected = [path for path in tensors if path not in places]
+        missing = [path for path in places if path not in wanted]
+        if unexpected or missing:
+            raise RuntimeError(f"functional_call: unexpected key(s): {unexpected}, missing key(s): {missing}")
+    return wanted, {path: places.get(path) or _place(module, path, tensors[path]) for path in wanted}
 
 
-def _attribute(module, path):
-    """The place of a tensor that is a plain attribute, or becomes one for the call."""
+def _place(module, path, tensor):
+    """The registry that holds a tensor, and its name there; a plain attribute may be one, or become one for the call."""
     owner, _, name = path.rpartition(".")
     owner = module.get_submodule(owner)
+    for registry in (owner._parameters, owner._buffers):
+        if name in registry:
+            return registry, name
     if name in owner._modules or hasattr(type(owner), name):
         raise TypeError(f"functional_call: {path!r} of {type(module).__name__} is not a tensor")
-    if name not in owner.__dict__:
-        warnings.warn(
-            f"functional_call: {type(module).__name__} has no parameter, buffer or tensor {path!r}; the call gets an attribute of that name",
-            stacklevel=6,
-        )
-    elif not isinstance(owner.__dict__[name], torch.Tensor):
-        raise TypeError(f"functional_call: {path!r} is a {type(owner.__dict__[name]).__name__}, not a tensor")
-    return owner.__dict__, name
+    if name in owner.__dict__:
+        if not isinstance(owner.__dict__[name], torch.Tensor):
+            raise TypeError(f"functional_call: {path!r} is a {type(owner.__dict__[name]).__name__}, not a tensor")
+        return owner.__dict__, name
+    warnings.warn(
+        f"functional_call: {type(module).__name__} has no parameter, buffer or tensor {path!r}; the call gets an attribute of that name",
+        stacklevel=7,
+    )
+    return owner._parameters if isinstance(tensor, nn.Parameter) else owner.__dict__, name
 
 
 def functional_call(
@@ -81,7 +85,8 @@ def functional_call(
 ) -> Any:
     """``module(*args, **kwargs)`` with the tensors of the dict ``parameters_and_buffers`` in place of its own.
 
-    Several dicts may be given as a tuple, as long as no name stands in two of them (ValueError).
+    A buffer that the call sets anew is set in the dict, and the module keeps its own. Several dicts may be given as a
+    tuple, as long as no name stands in two of them (ValueError).
 
     >>> layer = torch.nn.Linear(1, 1)
     >>> functional_call(layer, {"weight": torch.ones(1, 1), "bias": torch.ones(1)}, torch.ones(1))
@@ -94,14 +99,21 @@ def functional_call(
         return module(*args, **(kwargs or {}))
 
 
+_functional_call = functional_call  # programs of 2022 and 2023 that had to tie weights call it so
+
+
 @contextlib.contextmanager
 def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, strict=False, stack_weights=False):
-    """A block in which the module has the tensors of the dict in place of its own; changes of its own registries within
-    the block (a buffer set anew) end with it.
+    """A block in which the module has the tensors of the dict in place of its own. What the module sets anew within the
+    block (a buffer) stands in the dict at its end, and no more in the module.
     """
-    places = _places(module)
-    wanted = _replacements(module, parameters_and_buffers, places, tie_weights, strict)
-    before = {path: places[path][0].get(places[path][1], _ABSENT) for path in wanted}
+    for path, tensor in parameters_and_buffers.items():
+        if tensor is not None and not isinstance(tensor, torch.Tensor):
+            raise TypeError(
+                f"functional_call: {path!r} is given {tensor!r}, a {type(tensor).__name__}; give a tensor or None"
+            )
+    wanted, places = _replacements(module, parameters_and_buffers, tie_weights, strict)
+    before = {path: registry.get(name, _ABSENT) for path, (registry, name) in places.items()}
 
     def put(tensors):
         for path, tensor in tensors.items():
@@ -115,7 +127,11 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
     try:
         yield
     finally:
+        after = {path: places[path][0].get(places[path][1], _ABSENT) for path in parameters_and_buffers}
         put(before)
+        for path, tensor in after.items():
+            if tensor is not _ABSENT and tensor is not parameters_and_buffers[path]:
+                parameters_and_buffers[path] = tensor
 
 
 def _joined(dicts):
