@@ -33,9 +33,8 @@ def _places(module):
     return places
 
 
-def _replacements(module, tensors, tie_weights, strict):
-    """The tensor for every path that changes, other names of a tied tensor with it; and where each of them stands."""
-    places = _places(module) if tie_weights or strict else {}  # by given paths alone, modules may hold each other
+def _replacements(module, tensors, places, tie_weights, strict):
+    """The tensor for every path that changes, other names of a tied tensor with it; ``places`` gets those that it lacks."""
     wanted = dict(tensors)
     if tie_weights:
         by_tensor = {}
@@ -51,7 +50,10 @@ def _replacements(module, tensors, tie_weights, strict):
         missing = [path for path in places if path not in wanted]
         if unexpected or missing:
             raise RuntimeError(f"functional_call: unexpected key(s): {unexpected}, missing key(s): {missing}")
-    return wanted, {path: places.get(path) or _place(module, path, tensors[path]) for path in wanted}
+    for path in wanted:
+        if path not in places:
+            places[path] = _place(module, path, tensors[path])
+    return wanted
 
 
 def _place(module, path, tensor):
@@ -69,7 +71,7 @@ def _place(module, path, tensor):
         return owner.__dict__, name
     warnings.warn(
         f"functional_call: {type(module).__name__} has no parameter, buffer or tensor {path!r}; the call gets an attribute of that name",
-        stacklevel=7,
+        stacklevel=6,
     )
     return owner._parameters if isinstance(tensor, nn.Parameter) else owner.__dict__, name
 
@@ -112,8 +114,9 @@ def _reparametrize_module(module, parameters_and_buffers, tie_weights=False, str
             raise TypeError(
                 f"functional_call: {path!r} is given {tensor!r}, a {type(tensor).__name__}; give a tensor or None"
             )
-    wanted, places = _replacements(module, parameters_and_buffers, tie_weights, strict)
-    before = {path: registry.get(name, _ABSENT) for path, (registry, name) in places.items()}
+    places = _places(module) if tie_weights or strict else {}  # by given paths alone, modules may hold each other
+    wanted = _replacements(module, parameters_and_buffers, places, tie_weights, strict)
+    before = {path: places[path][0].get(places[path][1], _ABSENT) for path in wanted}
 
     def put(tensors):
         for path, tensor in tensors.items():
