@@ -136,6 +136,29 @@ def test_an_unbatched_input_takes_the_samples_of_the_first_example():
     )
 
 
+def test_fractional_pooling_to_nothing_is_empty_and_wants_channels():
+    values, places = F.fractional_max_pool2d(torch.ones(2, 3, 5, 5), 2, output_size=(0, 2), return_indices=True)
+    assert values.shape == places.shape == (2, 3, 0, 2)
+    with pytest.raises(RuntimeError, match="with channels"):
+        F.fractional_max_pool2d(torch.ones(2, 0, 5, 5), 2, output_size=2)
+
+
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0)])
+@pytest.mark.parametrize("n", [2, 3])
+def test_empty_batches_and_images_without_channels_are_sampled(n, shape):
+    image, grid = torch.ones(*shape, *[4] * n, requires_grad=True), torch.zeros(shape[0], *[3] * n, n)
+    sampled = F.grid_sample(image, grid, align_corners=False)
+    assert sampled.shape == (*shape, *[3] * n)
+    sampled.sum().backward()
+    with pytest.raises(RuntimeError, match="empty spatial dim"):
+        F.grid_sample(torch.ones(2, 1, 0, *[4] * (n - 1)), grid[:0].new_zeros(2, *[3] * n, n), align_corners=False)
+
+
+def test_the_cosine_of_bytes_and_numbers_is_one_of_numbers():
+    bytes_, numbers = torch.tensor([100, 100], dtype=torch.int8), torch.tensor([2.0, 2.0], dtype=torch.float64)
+    torch.testing.assert_close(F.cosine_similarity(bytes_, numbers, dim=0), torch.tensor(1.0, dtype=torch.float64))
+
+
 def bilinear(x, h, w, align):
     """One output at a time, as the definition has it."""
     rows, columns = x.shape[-2:]

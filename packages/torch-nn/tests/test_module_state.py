@@ -106,6 +106,22 @@ def test_buffers_that_are_not_persistent_stay_out():
     module.load_state_dict({"kept": torch.ones(1)})
 
 
+def test_a_class_with_the_old_register_buffer_takes_buffers_that_are_assigned():
+    class Old(nn.Module):
+        def register_buffer(self, name, tensor):
+            super().register_buffer(name, tensor * 2)
+
+    module = Old()
+    module.kept = nn.Buffer(torch.ones(1))
+    assert module.state_dict()["kept"].item() == 2
+
+
+def test_a_plain_dict_takes_the_state():
+    state = {}
+    assert nn.Sequential(nn.Linear(2, 1)).state_dict(destination=state) is state
+    assert list(state) == ["0.weight", "0.bias"]
+
+
 def test_a_zero_dim_buffer_takes_one_element():
     module = nn.Module()
     module.register_buffer("n", torch.tensor(0.0))

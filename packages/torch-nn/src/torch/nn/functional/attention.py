@@ -36,8 +36,8 @@ def scaled_dot_product_attention(
 ) -> Tensor:
     """``softmax(Q K^T / sqrt(E)) V``: query (*, L, E), key (*, S, E), value (*, S, V) give (*, L, V).
 
-    ``attn_mask`` (broadcast to (*, L, S)): True lets attend, numbers are added; ``is_causal`` lets place i see places
-    up to i (of those that ``attn_mask`` leaves, given both); ``enable_gqa`` repeats the heads of key and value (dim -3) to those of query.
+    ``attn_mask`` (broadcast to (*, L, S)): True lets attend, numbers are added; ``is_causal``, which takes its place,
+    lets place i see places up to i; ``enable_gqa`` repeats the heads of key and value (dim -3) to those of query.
     """
     if type(query) is not torch.Tensor:
         from torch.overrides import handle_torch_function, has_torch_function_variadic
@@ -47,6 +47,11 @@ def scaled_dot_product_attention(
             return handle_torch_function(
                 scaled_dot_product_attention, given, *given, attn_mask, dropout_p, is_causal, scale, enable_gqa
             )
+    if is_causal and attn_mask is not None:
+        raise RuntimeError(
+            "scaled_dot_product_attention: got attn_mask and is_causal=True; give one of them, or a mask with what lies "
+            "above the diagonal masked as well"
+        )
     if attn_mask is not None and attn_mask.dtype != torch.bool and not attn_mask.is_floating_point():
         raise RuntimeError(
             f"scaled_dot_product_attention: Expected attn_mask dtype to be bool or float, but got attn_mask.dtype: {attn_mask.dtype}"
@@ -66,10 +71,6 @@ def scaled_dot_product_attention(
 
 def _attend(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
     """Attention of tensors that fit; a trace puts one node in the place of this function."""
-    if is_causal and attn_mask is not None:
-        seen = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool, device=query.device).tril()
-        attn_mask = attn_mask & seen if attn_mask.dtype == torch.bool else attn_mask.masked_fill(~seen, -float("inf"))
-        is_causal = False
     if query.is_cuda and 0 <= dropout_p <= 1:
         out = _seams.attention_on_cuda(query, key, value, attn_mask, is_causal, scale, enable_gqa, dropout_p)
         if out is not None:

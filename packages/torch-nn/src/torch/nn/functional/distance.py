@@ -32,8 +32,10 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     tensor([0.7071])
     """
     x1, x2 = torch.broadcast_tensors(x1, x2)
-    if not (x1.is_floating_point() and x2.is_floating_point()):
+    dtype = torch.promote_types(x1.dtype, x2.dtype)
+    if not dtype.is_floating_point:
         raise RuntimeError(f"cosine_similarity: expected floating point tensors, got {x1.dtype} and {x2.dtype}")
+    x1, x2 = x1.to(dtype), x2.to(dtype)
 
     def unit(x):
         return x / torch.norm(x, p=2, dim=dim, keepdim=True).clamp(min=eps)

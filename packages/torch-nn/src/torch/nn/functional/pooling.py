@@ -337,8 +337,8 @@ def _fractional_starts(sample, size, out, kernel):
 
     ``sample`` (N, C) in [0, 1).
     """
-    if out == 1:
-        return torch.full((*sample.shape, 1), size - kernel, dtype=torch.int64, device=sample.device)
+    if out <= 1:
+        return torch.full((*sample.shape, out), size - kernel, dtype=torch.int64, device=sample.device)
     alpha = (size - kernel) / (out - 1)
     i = torch.arange(out - 1, device=sample.device, dtype=sample.dtype)
     u = sample.unsqueeze(-1)
@@ -361,13 +361,15 @@ def _fractional(n, input, kernel_size, output_size, output_ratio, return_indices
         output_size = tuple(int(size * r) for size, r in zip(x.shape[2:], ratio))
     output = expand(output_size, n, "output_size")
     for size, out, k in zip(x.shape[2:], output, kernel):
-        if out < 1 or k < 1 or out + k - 1 > size:
+        if out < 0 or k < 1 or out + k - 1 > size:
             raise RuntimeError(f"{op}: output_size {output} and kernel_size {kernel} do not fit input {tuple(x.shape)}")
     batch, channels = x.shape[:2]
+    if channels == 0:
+        raise RuntimeError(f"{op}: expected input with channels, got shape {tuple(input.shape)}")
     if samples is None:
         samples = torch.rand(batch, channels, n, dtype=x.dtype, device=x.device)
-    elif not batched:
-        samples = samples[:1]  # PyTorch reads those of the first example, however many there are
+    else:
+        samples = samples[:batch]  # as in PyTorch there may be samples of more examples
     if tuple(samples.shape) != (batch, channels, n):
         raise RuntimeError(f"{op}: _random_samples must be {(batch, channels, n)}, got {tuple(samples.shape)}")
     # The flat index of every element of every window: (N, C, out..., kernel...).

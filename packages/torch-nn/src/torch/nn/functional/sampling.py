@@ -116,8 +116,8 @@ def grid_sample(
         raise RuntimeError(f"grid_sample: input is {input.dtype}, grid is {grid.dtype}; they must be equal")
     if mode == "bicubic" and n != 2:
         raise RuntimeError("grid_sample: bicubic exists only for images (4 dims)")
-    if any(s == 0 for s in input.shape[1:]):
-        raise RuntimeError(f"grid_sample: input has an empty dim: {tuple(input.shape)}")
+    if any(s == 0 for s in input.shape[2:]):
+        raise RuntimeError(f"grid_sample: input has an empty spatial dim: {tuple(input.shape)}")
     if input.dtype in (torch.float16, torch.bfloat16):  # places need more digits than pixels
         return grid_sample(input.float(), grid.float(), mode, padding_mode, align_corners).to(input.dtype)
     read = _Reader(input, padding_mode, align_corners)
@@ -158,7 +158,7 @@ class _Reader:
 
     def __init__(self, input: Tensor, padding_mode: Any, align_corners: bool) -> None:
         self.input, self.padding_mode, self.align_corners = input, padding_mode, align_corners
-        self.flat = input.reshape(*input.shape[:2], -1)
+        self.flat = input.flatten(2)
 
     def fold_back(self, dim: int, place: Any) -> Any:
         """Bring a real-valued place into the image, as the padding mode says."""
@@ -186,7 +186,7 @@ class _Reader:
             index = i if index is None else index * size + i
         n, c = self.flat.shape[:2]
         shape = index.shape[1:]
-        pixels = self.flat.gather(2, index.reshape(n, 1, -1).expand(n, c, index[0].numel()))
+        pixels = self.flat.gather(2, index.flatten(1).unsqueeze(1).expand(n, c, -1))
         return pixels.reshape(n, c, *shape) * inside.unsqueeze(1).to(pixels.dtype)
 
 

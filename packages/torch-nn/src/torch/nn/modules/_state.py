@@ -64,9 +64,10 @@ class State:
             destination, prefix, keep_vars = (*args, *(destination, prefix, keep_vars)[len(args) :])
         if destination is None:
             destination = collections.OrderedDict()
-        if not hasattr(destination, "_metadata"):
             destination._metadata = collections.OrderedDict()
-        metadata = destination._metadata[prefix[:-1]] = {"version": self._version}
+        metadata = {"version": self._version}
+        if hasattr(destination, "_metadata"):  # a dict that the caller brings need not have it
+            destination._metadata[prefix[:-1]] = metadata
         for hook in self._state_dict_pre_hooks.values():
             hook(self, prefix, keep_vars)
         self._save_to_state_dict(destination, prefix, keep_vars)

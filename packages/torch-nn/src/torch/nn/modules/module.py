@@ -96,7 +96,10 @@ class Module(Tree, Cast, State, Registered):
         if kind == "_parameters":
             self.register_parameter(name, value)
         elif kind == "_buffers":
-            self.register_buffer(name, value, value.persistent)
+            if value.persistent:  # classes of one's own may have the old register_buffer, of two arguments
+                self.register_buffer(name, value)
+            else:
+                self.register_buffer(name, value, False)
         else:
             self._register("_modules", name, value, everywhere.on_module)
 
