@@ -220,6 +220,7 @@ def test_bad_requests_for_resizing_are_named():
         (NotImplementedError, "unknown mode 'lanczos'", {"size": 2, "mode": "lanczos"}),
         (ValueError, "size must have 1 entries", {"size": (2, 2)}),
         (RuntimeError, "must be positive", {"size": 0}),
+        (TypeError, "must be whole numbers", {"size": 2.5}),
     ]:
         with pytest.raises(error, match=match):
             F.interpolate(x, **options)
@@ -300,12 +301,23 @@ def test_too_few_dims_for_adaptive_pooling_are_a_value_error(kind):
             pool(torch.ones((2,) * (n + 3)), 2)
 
 
-@pytest.mark.parametrize("mode", ["nearest", "nearest-exact", "bilinear", "bicubic", "area"])
-def test_interpolated_images_keep_their_channels_last(mode):
-    rows = torch.linspace(-2, 3, 2 * 3 * 4 * 5).sin().reshape(2, 3, 4, 5)
-    got = F.interpolate(rows.contiguous(memory_format=torch.channels_last), scale_factor=2, mode=mode)
-    assert got.is_contiguous(memory_format=torch.channels_last)
-    torch.testing.assert_close(got, F.interpolate(rows, scale_factor=2, mode=mode))
+@pytest.mark.parametrize(
+    "n, mode",
+    [
+        *((2, mode) for mode in ("nearest", "nearest-exact", "bilinear", "bicubic", "area")),
+        (3, "nearest"),
+        (3, "trilinear"),
+    ],
+)
+def test_interpolated_images_and_their_gradients_keep_their_channels_last(n, mode):
+    form = torch.channels_last if n == 2 else torch.channels_last_3d
+    rows = torch.linspace(-2, 3, 2 * 3 * 4**n).sin().reshape(2, 3, *[4] * n).requires_grad_()
+    last = rows.detach().contiguous(memory_format=form).requires_grad_()
+    made = [F.interpolate(x, [3, 7, 5][:n], mode=mode) for x in (last, rows)]
+    torch.testing.assert_close(*made)
+    grads = [torch.autograd.grad(y, x, y.detach())[0] for y, x in zip(made, (last, rows))]
+    torch.testing.assert_close(*grads)
+    assert made[0].is_contiguous(memory_format=form) and grads[0].is_contiguous(memory_format=form)
 
 
 @pytest.mark.parametrize(

@@ -85,19 +85,19 @@ def _run(input, size, scale_factor, mode, align_corners, recompute_scale_factor,
     half = input.dtype in (torch.float16, torch.bfloat16) and kind not in _NEAREST
     image = input.dtype == torch.uint8 and kind not in _NEAREST
     x = input.float() if half else input
+    form = torch.channels_last if n == 2 else torch.channels_last_3d
+    last = n > 1 and not input.is_contiguous() and input.is_contiguous(memory_format=form)
+    if last and kind in _NEAREST:  # rows of channels are chosen, and so are those of the gradient
+        x = x.movedim(1, -1)
+        for i in reversed(range(n)):
+            x = _resize(x, 1 + i, sizes[i], scales[i], kind, False, False, False)
+        return x.movedim(-1, 1)
     for i in reversed(range(n)):
         x = _resize(x, 2 + i, sizes[i], scales[i], kind, bool(align_corners), antialias, image)
         if image:  # it stays one after each pass
             x = (x + 0.5).floor().clamp(0, 255)
-    return _in_format(x.to(input.dtype), input)
-
-
-def _in_format(x, input):
-    """Images whose channels lie last stay so; the choice of nearest places makes rows."""
-    form = torch.channels_last if input.dim() == 4 else torch.channels_last_3d
-    if input.is_contiguous() or input.dim() == 3 or not input.is_contiguous(memory_format=form):
-        return x
-    return x.contiguous(memory_format=form)
+    x = x.to(input.dtype)
+    return x.contiguous(memory_format=form) if last else x
 
 
 def _sizes(input, n, size, scale_factor, recompute_scale_factor):
@@ -109,7 +109,10 @@ def _sizes(input, n, size, scale_factor, recompute_scale_factor):
             raise ValueError(
                 f"interpolate: size must have {n} entries for input {tuple(input.shape)}, got {tuple(size)}"
             )
-        return expand(size, n, "size"), (None,) * n
+        sizes = expand(size, n, "size")
+        if any(isinstance(s, float) for s in sizes):
+            raise TypeError(f"interpolate: size must be whole numbers, got {size}; scale_factor takes fractions")
+        return sizes, (None,) * n
     if isinstance(scale_factor, (list, tuple)) and len(scale_factor) != n:
         raise ValueError(
             f"interpolate: scale_factor must have {n} entries for input {tuple(input.shape)}, got {tuple(scale_factor)}"
