@@ -128,6 +128,18 @@ def test_results_belong_to_the_callers_tape_only_where_he_records():
     assert x.is_leaf and x.grad_fn is None
 
 
+@pytest.mark.parametrize("transform", [func.vjp, func.linearize])
+def test_a_function_made_without_recording_gives_results_that_are_recorded(transform):
+    x, v = torch.tensor([1.0, 2.0], requires_grad=True), torch.ones(2)
+    with torch.no_grad():
+        output, product = transform(lambda x: x**3, x)
+        within = product(v)
+    found = product(v)
+    found, within = (found[0], within[0]) if transform is func.vjp else (found, within)
+    assert not output.requires_grad and not within.requires_grad
+    assert torch.autograd.grad(found.sum(), x)[0].tolist() == [6.0, 12.0]  # 6 x
+
+
 def test_no_grad_inside_a_transform_cuts_only_its_own_level():
     def inner(x):
         with torch.no_grad():
@@ -401,6 +413,35 @@ def test_jvp_calls_the_rule_of_a_function_that_has_one():
     inner = lambda x: func.jvp(Cube.apply, (x,), (torch.ones(2),))[1]
     assert func.jvp(inner, (x,), (torch.ones(2),))[1].tolist() == [6.0, 12.0]
     assert func.vmap(inner)(x[None])[0].tolist() == func.functionalize(inner)(x).tolist() == [3.0, 12.0]
+
+
+class _Marked(torch.autograd.Function):
+    """Two outputs, the first of which is marked as not differentiable."""
+
+    @staticmethod
+    def forward(ctx, x):
+        constant = x * 5
+        ctx.mark_non_differentiable(constant)
+        return constant, x * 2
+
+    @staticmethod
+    def backward(ctx, _, grad):
+        return grad * 2
+
+
+@pytest.mark.parametrize("first", [lambda t: t * 5, lambda t: None, None])
+def test_a_marked_output_has_no_tangent(first):
+    rule = {} if first is None else {"jvp": staticmethod(lambda ctx, t: (first(t), t * 2))}
+    function = type("Marked", (_Marked,), rule)
+    call = lambda: _under_dual_level(
+        lambda x: [forward_ad.unpack_dual(o).tangent for o in function.apply(x)], torch.ones(1)
+    )
+    if rule and first(1) is not None:
+        with pytest.raises(RuntimeError, match="Marked.jvp: a tangent for output 0, which is not differentiable"):
+            call()
+    else:
+        constant, tangent = call()
+        assert constant is None and tangent.item() == 2
 
 
 def test_a_strict_jvp_refuses_outputs_that_depend_on_nothing():

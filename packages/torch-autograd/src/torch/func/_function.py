@@ -58,15 +58,20 @@ def _with_tangents(cls, ctx, inputs, level):
         raise RuntimeError(
             f"{cls.__name__}.jvp returned an incorrect number of forward gradients (expected {len(outputs)} got {len(found)})"
         )
+    constant = () if inner is None else inner.non_differentiable or ()
     made = []
-    for one, tangent in zip(outputs, found, strict=True):
-        changed = next((i for i, p in enumerate(primals) if p is one and tangents[i] is not None), None)
+    for i, (one, tangent) in enumerate(zip(outputs, found, strict=True)):
+        if tangent is not None and (not _moves(one) or any(one is c for c in constant)):
+            raise RuntimeError(
+                f"{cls.__name__}.jvp: a tangent for output {i}, which is not differentiable; return None there"
+            )
+        changed = next((k for k, p in enumerate(primals) if p is one and tangents[k] is not None), None)
         if changed is not None and tangent is not None:  # in place
             with torch.no_grad():
                 tangents[changed].copy_(tangent)
             ctx.mark_dirty(inputs[changed])
             made.append(inputs[changed])
-        elif tangent is None or not isinstance(one, Tensor):
+        elif tangent is None:
             made.append(one)
         else:
             if tangent.shape != one.shape:
@@ -93,6 +98,7 @@ def _pushed(cls, primals, tangents):
 def _transposed(cls, primals, tangents):
     """The same for a Function without a rule, whose backward can be differentiated."""
     places = [i for i, t in enumerate(tangents) if t is not None]
+    reached = []  # for each output, whether a tangent arrives
 
     def function(*values):
         full = list(primals)
@@ -100,14 +106,13 @@ def _transposed(cls, primals, tangents):
             full[i] = value
         output = cls.apply(*full)
         outputs = output if isinstance(output, tuple) else (output,)
-        return tuple(o for o in outputs if isinstance(o, Tensor) and o.requires_grad), output
+        reached[:] = [isinstance(o, Tensor) and o.requires_grad for o in outputs]
+        return tuple(o for o, is_reached in zip(outputs, reached, strict=True) if is_reached), output
 
     given = tuple(primals[i] for i in places)
     _, push, output = _linear(f"{cls.__name__}.jvp", function, given, True)
-    found = push(tuple(tangents[i] for i in places))
-    outputs = output if isinstance(output, tuple) else (output,)
-    found = iter(found)
-    return output, [next(found, None) if _moves(o) else None for o in outputs], None
+    found = iter(push(tuple(tangents[i] for i in places)))
+    return output, [next(found) if is_reached else None for is_reached in reached], None
 
 
 def _moves(x):

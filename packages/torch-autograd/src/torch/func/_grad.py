@@ -138,7 +138,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
     name = "vjp(f, *primals)"
     recording = torch.is_grad_enabled()
     with torch.enable_grad():
-        args, trees, leaves = with_fresh(name, primals, range(len(primals)), recording)
+        args, trees, leaves = with_fresh(name, primals, range(len(primals)), True)  # pull_back's result depends on them
         output, aux = split_aux(name, func(*args), has_aux)
         flat, spec = tensors_only(name, output)
 

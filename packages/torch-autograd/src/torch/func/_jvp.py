@@ -61,12 +61,12 @@ def _linear(name, func, primals, has_aux):
     shape = _structure(name, primals)[1]
     recording = torch.is_grad_enabled()
     with torch.enable_grad():
-        args, _, leaves = with_fresh(name, primals, range(len(primals)), recording)
+        args, _, leaves = with_fresh(name, primals, range(len(primals)), True)  # what push gives may depend on them
         output, aux = split_aux(name, func(*args), has_aux)
         flat, spec = tensors_only(name, output)
         reached = [o for o in flat if o.requires_grad]
         _refuse_sparse(name, reached)
-        again = recording and _levels.has_history(reached, leaves)
+        again = _levels.has_history(reached, leaves)
         us = [torch.zeros_like(o, requires_grad=True) for o in reached]
         back = backward(reached, leaves, us, create_graph=True, allow_unused=True) if reached else []
         pairs = [(i, b) for i, b in enumerate(back) if b is not None and b.requires_grad]
