@@ -158,6 +158,15 @@ def test_dims_strides_and_formats_that_decompositions_ask_for():
     assert common.suggest_memory_format(x) == torch.contiguous_format
 
 
+@pytest.mark.parametrize("form, n", [(torch.channels_last, 4), (torch.channels_last_3d, 5)])
+def test_parts_of_images_lie_as_the_images_do(form, n):
+    suggest = torch._prims_common.suggest_memory_format
+    image = torch.ones(2, 3, *[6] * (n - 2)).contiguous(memory_format=form)
+    assert suggest(image[..., 1:-1]) == suggest(image[..., ::2]) == suggest(image[:, :2]) == form
+    one = image[0][None]  # the step to another image would lead to the next place of this one
+    assert suggest(one) == suggest(image.contiguous()[..., 1:]) == suggest(image.mT) == torch.contiguous_format
+
+
 def test_second_names_are_the_things_themselves():
     assert torch._C._LinAlgError is torch.linalg.LinAlgError and torch._C.Tag is torch.Tag
     assert torch.Tag.nondeterministic_seeded.name == "nondeterministic_seeded"

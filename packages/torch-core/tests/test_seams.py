@@ -9,9 +9,18 @@ from torch import _seams
 
 PACKAGES = next((p / "packages" for p in Path(__file__).resolve().parents if (p / "packages").is_dir()), None)
 CORE = Path(__file__).resolve().parents[1] / "src" / "torch"
-#: pytrees are torch.utils._pytree, operators of functions and fake tensors have PyTorch's place; what stands in for torch.jit and torch.compiler until torch-jit is there is its own
+#: pytrees are torch.utils._pytree, operators of functions, fake tensors and what decompositions ask for have PyTorch's place; what stands in for torch.jit and torch.compiler until torch-jit is there is its own
 #: affair, and what plugs into torch.cuda comes with torch-core-cuda.
-THEIR_OWN = {"_higher_order_ops", "_subclasses", "_pytree", "_faces", "_logging", "_seams", "_absent_device"}
+THEIR_OWN = {
+    "_higher_order_ops",
+    "_subclasses",
+    "_pytree",
+    "_prims_common",
+    "_faces",
+    "_logging",
+    "_seams",
+    "_absent_device",
+}
 #: PyTorch's own names, which libraries use too.
 PUBLIC = {
     "DisableTorchFunctionSubclass", "Generator", "Tensor", "TensorBase", "UntypedStorage", "interface", "strided", "_set_grad_enabled",

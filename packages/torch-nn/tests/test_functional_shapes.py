@@ -318,6 +318,9 @@ def test_interpolated_images_and_their_gradients_keep_their_channels_last(n, mod
     grads = [torch.autograd.grad(y, x, y.detach())[0] for y, x in zip(made, (last, rows))]
     torch.testing.assert_close(*grads)
     assert made[0].is_contiguous(memory_format=form) and grads[0].is_contiguous(memory_format=form)
+    part = [F.interpolate(x.detach()[..., 1:], [3, 7, 5][:n], mode=mode) for x in (last, rows)]
+    torch.testing.assert_close(*part)
+    assert part[0].is_contiguous(memory_format=form)
 
 
 @pytest.mark.parametrize(

@@ -58,17 +58,26 @@ def make_contiguous_strides_for(shape, row_major=True):
 
 
 def suggest_memory_format(x):
-    """The memory format in which a tensor lies.
+    """The memory format in which a tensor lies, perhaps as a part of a larger one.
 
     >>> from torch._prims_common import suggest_memory_format
-    >>> suggest_memory_format(torch.ones(1, 2, 3, 4).to(memory_format=torch.channels_last))
-    torch.channels_last
+    >>> image = torch.ones(1, 2, 3, 4).to(memory_format=torch.channels_last)
+    >>> suggest_memory_format(image), suggest_memory_format(image[..., 1:])
+    (torch.channels_last, torch.channels_last)
     """
-    for format in (torch.contiguous_format, torch.channels_last, torch.channels_last_3d):
-        if x.dim() == {torch.channels_last: 4, torch.channels_last_3d: 5}.get(format, x.dim()):
-            if x.is_contiguous(memory_format=format):
-                return format
-    return torch.contiguous_format
+    if x.dim() not in (4, 5) or x.is_contiguous() or not _steps_over_channels(x.shape, x.stride()):
+        return torch.contiguous_format
+    return torch.channels_last if x.dim() == 4 else torch.channels_last_3d
+
+
+def _steps_over_channels(shape, strides):
+    """Whether a step along any dim leads over all channels of a place, one along an outer dim over all inner ones."""
+    reach = 1
+    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
+        if strides[dim] < reach or shape[dim] == 0:
+            return False
+        reach = strides[dim] * shape[dim]
+    return True
 
 
 def is_contiguous(a):

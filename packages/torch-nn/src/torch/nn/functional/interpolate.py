@@ -12,6 +12,7 @@ import math
 import warnings
 
 import torch
+from torch._prims_common import suggest_memory_format
 
 from ._ops import ops
 from ._sizes import expand
@@ -85,8 +86,8 @@ def _run(input, size, scale_factor, mode, align_corners, recompute_scale_factor,
     half = input.dtype in (torch.float16, torch.bfloat16) and kind not in _NEAREST
     image = input.dtype == torch.uint8 and kind not in _NEAREST
     x = input.float() if half else input
-    form = torch.channels_last if n == 2 else torch.channels_last_3d
-    last = n > 1 and not input.is_contiguous() and input.is_contiguous(memory_format=form)
+    form = suggest_memory_format(input)
+    last = form is not torch.contiguous_format
     if last and kind in _NEAREST:  # rows of channels are chosen, and so are those of the gradient
         x = x.movedim(1, -1)
         for i in reversed(range(n)):
