@@ -103,6 +103,25 @@ def test_an_operator_that_writes_has_no_derivative_and_changes_the_version():
         double_.register_autograd(lambda ctx: None)
 
 
+def _to_list(x: Tensor, y: list[Tensor]) -> None: ...
+def _to_optional(x: Tensor, y: list[Tensor | None]) -> None: ...
+def _with_texts(x: Tensor, y: Tensor, texts: list[str]) -> None: ...
+
+
+@pytest.mark.parametrize(
+    "function, given",
+    [(_to_list, lambda y: ([y],)), (_to_optional, lambda y: ([None, y],)), (_with_texts, lambda y: (y, ["a"]))],
+)
+def test_operators_that_torch_c_has_no_row_for_change_the_versions_of_what_they_write_to(function, given):
+    operator = torch.library.custom_op("graded::write", function, mutates_args={"y"})
+    x, y = torch.ones(2), torch.ones(2, requires_grad=True) * 2
+    squared = y**2
+    operator(x, *given(y))
+    assert x._version == 0 and y._version > 0
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        squared.sum().backward()
+
+
 def test_an_operator_that_writes_takes_tensors_that_need_gradients():
     @torch.library.custom_op("graded::add_to", mutates_args={"x"})
     def add_to(x: Tensor, parts: list[Tensor]) -> Tensor:

@@ -183,6 +183,8 @@ def test_schemas_of_annotations():
             infer_schema(function, mutates_args=())
     with pytest.raises(ValueError, match="mutates_args names y, which is no parameter"):
         infer_schema(nothing, mutates_args=("y",))
+    with pytest.raises(ValueError, match=r"custom_op\('shelf::odd'\).*writes to \['a'\], but mutates_args is \(\)"):
+        torch.library.custom_op("shelf::odd", nothing, mutates_args=(), schema="(Tensor(x!) a) -> ()")
 
 
 # --- layers ---

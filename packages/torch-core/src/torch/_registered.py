@@ -118,7 +118,9 @@ class Operator(OpOverload):
     def call(self, arguments):
         """The result for arguments by name, through all layers."""
         if (row := self._row) is None:
-            return self._without_row(arguments)
+            result = self._without_row(arguments)
+            self._note_changes(arguments)
+            return result
         try:
             result = row(*self._schema.positional(arguments), **self._schema.named(arguments))
         except TypeError:
@@ -188,6 +190,14 @@ class Operator(OpOverload):
             if (result := self._at_key(key, *arguments.values())) is not NotImplemented:
                 return result
         raise AssertionError(f"{self.name()}: no dispatch key answered")
+
+    def _note_changes(self, arguments):
+        """Raises the versions of tensors that were written to, as rows do by themselves."""
+        autograd = modules.get("torch.autograd") if self._schema.written else None
+        if autograd is not None:  # or nothing keeps tensors for a backward pass
+            for tensor in _tensors([arguments[name] for name in self._schema.written]):
+                if not tensor.is_inference():
+                    autograd.graph.increment_version(tensor)
 
     def _kernel(self, device):
         pull()

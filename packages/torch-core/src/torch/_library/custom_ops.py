@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 
 from .. import _registered, library
-from .._schemas import infer_schema
+from .._schemas import Schema, infer_schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -170,6 +170,12 @@ def custom_op(
     def make(function):
         namespace, operator = _registered.split(name)
         text = infer_schema(function, mutates_args=mutates_args) if schema is None else schema
+        if schema is not None and mutates_args != "unknown":
+            written = Schema.parse(operator + schema).written
+            if set(written) != set(mutates_args):
+                raise ValueError(
+                    f"custom_op({name!r}): by its schema {schema} it writes to {sorted(written)}, but mutates_args is {mutates_args!r}"
+                )
         made = CustomOpDef(namespace, operator, text, function, library._tags(tags or ()))
         made.register_kernel(device_types, function)
         return made
