@@ -228,6 +228,15 @@ def test_bad_requests_for_resizing_are_named():
         F.interpolate(x[0], 2)
 
 
+@pytest.mark.parametrize("move", [F.pixel_shuffle, F.pixel_unshuffle, F.channel_shuffle])
+@pytest.mark.parametrize("by", [1, 2])
+def test_shuffles_keep_channels_last(move, by):
+    rows = torch.arange(2 * 8 * 4 * 6.0).view(2, 8, 4, 6)
+    moved = move(rows.contiguous(memory_format=torch.channels_last), by)
+    assert moved.is_contiguous(memory_format=torch.channels_last)
+    torch.testing.assert_close(moved, move(rows, by))
+
+
 def test_pixel_shuffle_moves_channels_into_space_and_back():
     x = torch.arange(16.0).view(1, 4, 2, 2)
     y = F.pixel_shuffle(x, 2)

@@ -83,8 +83,13 @@ def _run(input, size, scale_factor, mode, align_corners, recompute_scale_factor,
     if mode == "area":
         return _area(input, sizes)
     kind = "cubic" if mode == "bicubic" else mode if mode in _NEAREST else "linear"
-    half = input.dtype in (torch.float16, torch.bfloat16) and kind not in _NEAREST
     image = input.dtype == torch.uint8 and kind not in _NEAREST
+    if kind not in _NEAREST and not image and not input.is_floating_point():
+        raise NotImplementedError(
+            f"interpolate: mode {mode!r} is for floating point numbers and uint8, got {input.dtype}; convert input first"
+        )
+    # sums need more digits than pixels; nearest places are summed in the gradient
+    half = input.dtype in (torch.float16, torch.bfloat16) and (kind not in _NEAREST or input.requires_grad)
     x = input.float() if half else input
     form = suggest_memory_format(input)
     last = form is not torch.contiguous_format
@@ -92,7 +97,7 @@ def _run(input, size, scale_factor, mode, align_corners, recompute_scale_factor,
         x = x.movedim(1, -1)
         for i in reversed(range(n)):
             x = _resize(x, 1 + i, sizes[i], scales[i], kind, False, False, False)
-        return x.movedim(-1, 1)
+        return x.movedim(-1, 1).to(input.dtype)
     for i in reversed(range(n)):
         x = _resize(x, 2 + i, sizes[i], scales[i], kind, bool(align_corners), antialias, image)
         if image:  # it stays one after each pass

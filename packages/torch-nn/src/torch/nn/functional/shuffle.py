@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch._prims_common import suggest_memory_format
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def pixel_shuffle(input: Tensor, upscale_factor: Any) -> Tensor:
     n = len(batch)
     x = input.reshape(*batch, c // (r * r), r, r, h, w)
     x = x.permute(*range(n + 1), n + 3, n + 1, n + 4, n + 2)
-    return _copied(x, (*batch, c // (r * r), h * r, w * r))
+    return _copied(x, (*batch, c // (r * r), h * r, w * r), input, 1)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: Any) -> Tensor:
@@ -50,7 +51,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: Any) -> Tensor:
     n = len(batch)
     x = input.reshape(*batch, c, h // r, r, w // r, r)
     x = x.permute(*range(n + 1), n + 2, n + 4, n + 1, n + 3)
-    return _copied(x, (*batch, c * r * r, h // r, w // r))
+    return _copied(x, (*batch, c * r * r, h // r, w // r), input, 3)
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
@@ -60,9 +61,16 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     n, c = input.shape[:2]
     if groups <= 0 or c % groups:
         raise RuntimeError(f"channel_shuffle: groups {groups} must be positive and divide the number of channels {c}")
-    return _copied(input.reshape(n, groups, c // groups, *input.shape[2:]).transpose(1, 2), input.shape)
+    return _copied(input.reshape(n, groups, c // groups, *input.shape[2:]).transpose(1, 2), input.shape, input, 2)
 
 
-def _copied(x, shape):
-    """Never a view, also where nothing moves: the result may be written to."""
-    return x.clone(memory_format=torch.contiguous_format).reshape(shape)
+def _copied(x, shape, input, channels):
+    """A copy of ``x``, whose dims from 1 on are so many of channels, in one pass: it has ``shape`` and lies as ``input``.
+
+    Never a view, also where nothing moves: the result may be written to.
+    """
+    if suggest_memory_format(input) is torch.contiguous_format:
+        return x.clone(memory_format=torch.contiguous_format).reshape(shape)
+    dims = tuple(range(1, 1 + channels)), tuple(range(-channels, 0))
+    x = x.movedim(*dims).clone(memory_format=torch.contiguous_format)
+    return x.reshape(shape[0], *shape[2:], shape[1]).movedim(-1, 1)
