@@ -202,6 +202,11 @@ def test_renorm_histogram_and_places_take_out(x):
     assert torch.histogram(x[:0], 2).bin_edges.tolist() == [0, 0.5, 1]
 
 
+def test_histogramdd_of_points_without_coordinates():
+    hist, edges = torch.histogramdd(torch.empty(3, 0), 2)
+    assert hist.equal(torch.tensor(0.0)) and edges == ()
+
+
 @pytest.mark.parametrize("density", [False, True])
 def test_histogramdd(density):
     points, w = torch.rand(50, 3, dtype=torch.float64), torch.rand(50, dtype=torch.float64)

@@ -57,6 +57,13 @@ def test_positions_cumulations_and_medians(x, mask):
     assert masked.median(torch.tensor([3, 1, 9]), mask=torch.tensor([True, False, True])) == 3
 
 
+@pytest.mark.parametrize("name", ["cumsum", "cumprod", "softmax", "log_softmax", "softmin", "median"])
+def test_no_dim_is_the_first_where_one_dim_is_meant(name):
+    x = torch.tensor([[1.0, 4.0], [3.0, 2.0], [2.0, 8.0]])
+    f = getattr(masked, name)
+    assert f(x, None, mask=x > 1).equal(f(x, 0, mask=x > 1)) and f(x[0], None).equal(f(x[0], 0))
+
+
 def test_softmax_normalize_norm_and_logarithms_of_what_is_kept(x, mask):
     line, keep = x[0, 0], mask[0]
     kept = line[keep]

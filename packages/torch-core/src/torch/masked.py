@@ -121,12 +121,12 @@ def _highest(op, dtype):
 
 
 def _one(op, dim):
-    """A dim, or the only one of a list."""
+    """A dim, or the only one of a list; the first where none is given."""
     if isinstance(dim, (tuple, list)):
         if len(dim) != 1:
             raise TypeError(f"masked.{op}: dim must be one int, got {dim}")
         return dim[0]
-    return dim
+    return 0 if dim is None else dim
 
 
 def sum(
@@ -167,12 +167,12 @@ def prod(
     return result
 
 
-def cumsum(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def cumsum(input: Tensor, dim: int | None, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The sums of all elements up to each, along a dim."""
     return _op("cumsum")(_filled("cumsum", input, mask, 0), _one("cumsum", dim), dtype=dtype or input.dtype)
 
 
-def cumprod(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def cumprod(input: Tensor, dim: int | None, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """The products of all elements up to each, along a dim."""
     return _op("cumprod")(_filled("cumprod", input, mask, 1), _one("cumprod", dim), dtype=dtype or input.dtype)
 
@@ -263,10 +263,16 @@ def mean(
 
 
 def median(
-    input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+    input: Tensor,
+    dim: int | None = -1,
+    *,
+    keepdim: bool = False,
+    dtype: torch.dtype | None = None,
+    mask: Tensor | None = None,
 ) -> Tensor:
     """The lower of the middle elements of a dim that are not NaN; NaN of none, for which integers have a ValueError."""
     _is_sparse("median", input, ())
+    dim = _one("median", dim)
     x = _typed(input, dtype)
     if mask is None:
         return _op("nanmedian")(x, dim, keepdim)[0]
@@ -355,7 +361,7 @@ def std(
     return _variance("std", input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
 
 
-def softmax(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def softmax(input: Tensor, dim: int | None, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """``exp(x)`` over its sum along a dim: 0 where masked out, NaN along a line that is so as a whole.
 
     >>> torch.masked.softmax(torch.zeros(3), 0, mask=torch.tensor([True, False, True]))
@@ -364,12 +370,14 @@ def softmax(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: 
     return _op("softmax")(_filled("softmax", input, mask, -_INF), _one("softmax", dim), dtype=dtype)
 
 
-def log_softmax(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def log_softmax(
+    input: Tensor, dim: int | None, *, dtype: torch.dtype | None = None, mask: Tensor | None = None
+) -> Tensor:
     """The logarithm of :func:`softmax`."""
     return _op("log_softmax")(_filled("log_softmax", input, mask, -_INF), _one("log_softmax", dim), dtype=dtype)
 
 
-def softmin(input: Tensor, dim: int, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def softmin(input: Tensor, dim: int | None, *, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
     """``softmax(-x)``."""
     return _op("softmax")(-_filled("softmin", input, mask, _INF), _one("softmin", dim), dtype=dtype)
 

@@ -117,7 +117,7 @@ def histogramdd(
     if input.dim() < 2:
         raise RuntimeError(f"histogramdd: the input should have at least 2 dimensions, got shape {tuple(input.shape)}")
     _check_histogram("histogramdd", input, weight, input.shape[:-1])
-    points = input.detach().reshape(-1, input.shape[-1])
+    points = input.detach().flatten(0, -2)
     count = points.shape[1]
     bins = [bins] * count if isinstance(bins, int) else list(bins)
     if len(bins) != count:
@@ -138,7 +138,8 @@ def histogramdd(
     total = 1
     for n in sizes:
         total *= n
-    hist = _added(points, cell, all_inside, weights, total).reshape(sizes)
+    # of a grid without axes, nothing lies in the one cell
+    hist = _added(points, cell, all_inside, weights, total).reshape(sizes) if sizes else input.new_zeros(())
     if density:
         hist = hist / hist.sum()
         for d, e in enumerate(edges):
