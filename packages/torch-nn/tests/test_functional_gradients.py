@@ -1,5 +1,7 @@
 """Derivatives of what is composed of gathers, scatters, sorts and scans, against finite differences."""
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -81,6 +83,13 @@ def test_the_nearest_pixel_does_not_move_with_the_grid():
     F.grid_sample(image, grid, mode="nearest", align_corners=False).sum().backward()
     assert torch.equal(grid.grad, torch.zeros_like(grid))
     assert image.grad.sum().item() == 4 and image.grad[0, 0, 1, 1].item() == 4
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+def test_a_place_that_is_no_number_leaves_the_gradient_of_pixels_alone(mode):
+    image, grid = randn(1, 1, 3, 3), torch.tensor([[[[math.nan, 0.0], [0.0, 0.0]]]], dtype=torch.float64)
+    F.grid_sample(image, grid, mode=mode, align_corners=True).sum().backward()
+    assert image.grad.sum().item() == pytest.approx(1) and image.grad[0, 0, 1, 1].item() == 1
 
 
 def test_the_gradient_of_a_padding_may_be_differentiated_by_its_input():

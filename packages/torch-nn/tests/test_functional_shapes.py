@@ -85,6 +85,7 @@ def test_average_and_power_pooling():
     assert F.avg_pool1d(x, 2).tolist() == [[[1.5, 3.5]]]
     assert torch.allclose(F.lp_pool1d(x, 2.0, 2), t([[[5.0**0.5, 5.0]]]))
     assert torch.allclose(nn.LPPool2d(1, (1, 4))(x), t([[[10.0]]]))
+    assert F.lp_pool1d(-x, float("inf"), 3, 2, ceil_mode=True).tolist() == [[[3.0, 4.0]]]
     image = t(rng.normal(size=(1, 2, 6, 5)))
     assert torch.allclose(F.adaptive_avg_pool2d(image, 1)[..., 0, 0], image.mean((2, 3)))
     assert F.adaptive_avg_pool2d(image, (None, 2)).shape == (1, 2, 6, 2)

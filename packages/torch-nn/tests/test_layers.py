@@ -188,6 +188,9 @@ def test_norms_within_an_example():
     assert torch.allclose(nn.LayerNorm((6, 5)).double()(t(x)), t(standard(x, (1, 2))))
     want = standard(x.reshape(2, 3, 2, 5), (2, 3)).reshape(x.shape)
     assert torch.allclose(nn.GroupNorm(3, 6).double()(t(x)), t(want))
+    assert nn.GroupNorm(6, 6)(torch.randn(4, 6)).equal(
+        torch.zeros(4, 6)
+    )  # one value in each group, but a batch of them
     assert torch.allclose(nn.InstanceNorm1d(6).double()(t(x)), t(standard(x, (2,))))
     want = x / np.sqrt((x**2).mean(2, keepdims=True) + 1e-6)
     assert torch.allclose(nn.RMSNorm(5, eps=1e-6).double()(t(x)), t(want))

@@ -142,10 +142,10 @@ def group_norm(
     """
     if input.dim() < 2:
         raise RuntimeError(f"group_norm: expected (N, C, ...), got shape {tuple(input.shape)}")
-    n, c = input.shape[:2]
+    c = input.shape[1]
     if num_groups <= 0 or c % num_groups:
         raise RuntimeError(f"group_norm: num_groups {num_groups} must divide the number of channels {c}")
-    _check_several("group_norm", input.numel() // max(n * num_groups, 1), input.shape)
+    _check_several("group_norm", input.numel() // num_groups, input.shape)
     return ops.group_norm(input, num_groups, weight, bias, eps)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch._seams import in_float32
 
@@ -200,8 +202,13 @@ def adaptive_max_pool3d_with_indices(
     return adaptive_max_pool3d(input, output_size, True)
 
 
-def _lp_pool(avg_pool, count, input, norm_type, kernel_size, stride, ceil_mode):
-    total = avg_pool(input.pow(norm_type), kernel_size, () if stride is None else stride, 0, ceil_mode) * count
+def _lp_pool(n, input, norm_type, kernel_size, stride, ceil_mode):
+    kernel = expand(kernel_size, n, "kernel_size")
+    stride = () if stride is None else stride
+    if norm_type == math.inf:
+        return getattr(ops, f"max_pool{n}d")(input.abs(), kernel, stride, 0, 1, ceil_mode)
+    average = getattr(ops, f"avg_pool{n}d")(input.pow(norm_type), kernel, stride, 0, ceil_mode)
+    total = average * math.prod(kernel)
     # sign and relu keep the root away from the rounding below zero
     return (torch.sign(total) * ops.relu(total.abs())).pow(1.0 / norm_type)
 
@@ -213,13 +220,12 @@ def lp_pool1d(
     stride: int | Sequence[int] | None = None,
     ceil_mode: bool = False,
 ) -> Tensor:
-    """``(sum of x^p)^(1/p)`` over each window of ``input`` (N, C, L).
+    """``(sum of x^p)^(1/p)`` over each window of ``input`` (N, C, L); the greatest magnitude for ``p = inf``.
 
     >>> torch.nn.functional.lp_pool1d(torch.tensor([[[3.0, 4.0]]]), 2, 2)
     tensor([[[5.]]])
     """
-    kernel = expand(kernel_size, 1, "kernel_size")
-    return _lp_pool(ops.avg_pool1d, kernel[0], input, norm_type, kernel, stride, ceil_mode)
+    return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool2d(
@@ -234,8 +240,7 @@ def lp_pool2d(
     >>> lp_pool2d(torch.tensor([[[[3.0, 4.0]]]]), 2, (1, 2))
     tensor([[[[5.]]]])
     """
-    kernel = expand(kernel_size, 2, "kernel_size")
-    return _lp_pool(ops.avg_pool2d, kernel[0] * kernel[1], input, norm_type, kernel, stride, ceil_mode)
+    return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def lp_pool3d(
@@ -246,8 +251,7 @@ def lp_pool3d(
     ceil_mode: bool = False,
 ) -> Tensor:
     """``(sum of x^p)^(1/p)`` over each window of ``input`` (N, C, D, H, W)."""
-    kernel = expand(kernel_size, 3, "kernel_size")
-    return _lp_pool(ops.avg_pool3d, kernel[0] * kernel[1] * kernel[2], input, norm_type, kernel, stride, ceil_mode)
+    return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
 
 
 def _unpool(n, input, indices, kernel_size, stride, padding, output_size):

@@ -184,10 +184,9 @@ class _Reader:
             inside = here if inside is None else inside & here
             i = torch.where(here, place, 0.0).to(torch.int64)
             index = i if index is None else index * size + i
-        n, c = self.flat.shape[:2]
-        shape = index.shape[1:]
-        pixels = self.flat.gather(2, index.flatten(1).unsqueeze(1).expand(n, c, -1))
-        return pixels.reshape(n, c, *shape) * inside.unsqueeze(1).to(pixels.dtype)
+        pixels = self.flat.gather(2, index.flatten(1).unsqueeze(1).expand(-1, self.flat.shape[1], -1))
+        # where, and not a product: a weight that is no number does not reach the gradient of a pixel that was not read
+        return torch.where(inside.unsqueeze(1), pixels.unflatten(2, index.shape[1:]), 0.0)
 
 
 def _bicubic(read, places):
