@@ -279,6 +279,35 @@ def test_threads_run_one_retained_graph():
     assert all(g.tolist() == got[0].tolist() for g in got) and len(got) == 200
 
 
+class Length(torch.Tensor):
+    """A class that says nothing of its own."""
+
+
+class Answering:
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return func, args, kwargs["create_graph"]
+
+
+def test_classes_and_modes_see_the_two_passes_as_one_call():
+    x, length = Answering(), Length([1.0, 2.0]).requires_grad_()
+    assert torch.autograd.grad(x, [x], create_graph=True) == (torch.autograd.grad, ((x,), (x,)), True)
+    assert torch.autograd.backward(x) == (torch.autograd.backward, ((x,),), False)
+    assert type(torch.autograd.grad((length * 2).sum(), length)[0]) is Length
+    seen = []
+
+    class Mode(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            seen.append(func.__name__)
+            return func(*args, **(kwargs or {}))
+
+    leaf = torch.ones(2, requires_grad=True)
+    with Mode():
+        (found,) = torch.autograd.grad(leaf.sum(), leaf)
+        torch.autograd.backward(leaf.sum())
+    assert seen == ["sum", "grad", "sum", "backward"] and found.tolist() == leaf.grad.tolist() == [1.0, 1.0]
+
+
 def test_backward_within_backward():
     x = leaf(2.0)
 

@@ -83,3 +83,20 @@ def test_every_public_family_is_in_the_table():
     relatives = {"LogitRelaxedBernoulli", "ExpRelaxedCategorical"}  # bases of the relaxed ones
     public = {n for n in D.__all__ if isinstance(getattr(D, n), type) and issubclass(getattr(D, n), D.Distribution)}
     assert public - relatives == known
+
+
+class Boxed:
+    """Holds a tensor, and is asked in its place."""
+
+    def __init__(self, held):
+        self.held = held
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return [cls(r) for r in func(*(a.held if isinstance(a, Boxed) else a for a in args), **(kwargs or {}))]
+
+
+@pytest.mark.parametrize("other", [Boxed(torch.tensor(2.0)), torch.tensor(2.0), 2.0])
+def test_broadcast_all_asks_classes_that_stand_in_for_tensors(other):
+    found = D.utils.broadcast_all(Boxed(torch.ones(2)), other)
+    assert [type(f) for f in found] == [Boxed, Boxed] and found[1].held.tolist() == [2.0, 2.0]

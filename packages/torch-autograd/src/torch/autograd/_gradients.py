@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from sys import modules
 
 from torch import Tensor
 
@@ -49,8 +50,11 @@ def backward(
         grad_tensors = grad_variables
     if inputs is not None and not isinstance(inputs, Tensor):
         inputs = (inputs,) if isinstance(inputs, GradientEdge) else tuple(inputs)
-    tensors = (tensors,) if isinstance(tensors, (Tensor, GradientEdge)) else tuple(tensors)
-    _C._backward(
+    tensors = _tuple(tensors)
+    if _is_overridden(tensors):
+        return _answer(backward, tensors, tensors, grad_tensors=grad_tensors, retain_graph=retain_graph,
+                       create_graph=create_graph, inputs=inputs)  # fmt: skip
+    return _C._backward(
         tensors, _gradients(grad_tensors), create_graph if retain_graph is None else retain_graph, create_graph, inputs
     )
 
@@ -93,8 +97,11 @@ def grad(
         return dict(zip(inputs, found))
     if isinstance(inputs, Mapping):
         raise TypeError(f"grad: inputs must be tensors or a dict of them, not a {type(inputs).__name__}")
-    outputs = (outputs,) if isinstance(outputs, (Tensor, GradientEdge)) else tuple(outputs)
-    inputs = (inputs,) if isinstance(inputs, (Tensor, GradientEdge)) else tuple(inputs)
+    outputs, inputs = _tuple(outputs), _tuple(inputs)
+    if _is_overridden(outputs + inputs):
+        return _answer(grad, outputs + inputs, outputs, inputs, grad_outputs=grad_outputs, retain_graph=retain_graph,
+                       create_graph=create_graph, only_inputs=only_inputs, allow_unused=allow_unused,
+                       is_grads_batched=is_grads_batched, materialize_grads=materialize_grads)  # fmt: skip
     retain = create_graph if retain_graph is None else retain_graph
     allow = materialize_grads if allow_unused is None else allow_unused
     if is_grads_batched:
@@ -103,6 +110,29 @@ def grad(
     if materialize_grads:
         result = tuple(_zeros(i, create_graph) if g is None else g for g, i in zip(result, inputs))
     return result
+
+
+def _tuple(given):
+    return (given,) if isinstance(given, (Tensor, GradientEdge)) or _overrides(given) else tuple(given)
+
+
+def _overrides(value):
+    return not isinstance(value, Tensor) and hasattr(type(value), "__torch_function__")
+
+
+def _is_overridden(tensors):
+    """Whether one is of a class with ``__torch_function__`` of its own, or a mode is there to see the call."""
+    if "torch.overrides" not in modules and all(type(t) is Tensor for t in tensors):
+        return False
+    from torch.overrides import has_torch_function
+
+    return has_torch_function(tensors)
+
+
+def _answer(function, tensors, *args, **kwargs):
+    from torch.overrides import handle_torch_function
+
+    return handle_torch_function(function, tensors, *args, **kwargs)
 
 
 def _zeros(unused, create_graph, *batch):

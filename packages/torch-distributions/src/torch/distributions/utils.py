@@ -32,20 +32,25 @@ euler_constant = 0.5772156649015328606  # OEIS A001620
 def broadcast_all(*values: Tensor | int | float | bool) -> tuple[Tensor, ...]:
     """The arguments as tensors of one shape; numbers take the dtype and device of the first tensor, or the default ones.
 
-    ValueError for what is neither a number nor a tensor.
+    Classes with ``__torch_function__`` are asked for ``torch.broadcast_tensors``. ValueError for what is neither a number
+    nor a tensor.
 
     >>> [t.tolist() for t in broadcast_all(torch.zeros(2), 1)]
     [[0.0, 0.0], [1.0, 1.0]]
     """
     for value in values:
-        if not isinstance(value, (torch.Tensor, int, float, complex)):
+        if not (_is_tensor_like(value) or isinstance(value, (int, float, complex))):
             raise ValueError(f"broadcast_all: expected tensors and numbers, got {type(value).__name__}: {value!r}")
     like = next((v for v in values if isinstance(v, torch.Tensor)), None)
     if like is None:
         options = {"dtype": torch.get_default_dtype()}
     else:
         options = {"dtype": like.dtype, "device": like.device}
-    return torch.broadcast_tensors(*(v if isinstance(v, torch.Tensor) else torch.tensor(v, **options) for v in values))
+    return torch.broadcast_tensors(*(v if _is_tensor_like(v) else torch.tensor(v, **options) for v in values))
+
+
+def _is_tensor_like(value):
+    return isinstance(value, torch.Tensor) or hasattr(type(value), "__torch_function__")
 
 
 def clamp_probs(probs: Tensor) -> Tensor:
