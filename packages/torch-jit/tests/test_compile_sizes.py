@@ -48,6 +48,21 @@ def test_a_size_that_is_compared_is_guarded():
     check(f, [(3,), (4,), (9,), (11,), (12,), (5,), (10,)], most=4)
 
 
+def asks_types(x):
+    n = x.shape[0]
+    named = {int: 1}.get(type(n), 2) + issubclass(type(n + 1), int)
+    return (x * named if type(n) is int else -x), type(x.shape), isinstance(x.size(), torch.Size)
+
+
+def test_a_size_has_the_type_of_an_int():
+    for dynamic in (None, True):
+        compiled = torch.compile(asks_types, dynamic=dynamic)
+        for size in (3, 5, 8, 2):
+            x = torch.ones(size)
+            (found, *rest), (expected, *told) = compiled(x), asks_types(x)
+            assert torch.equal(found, expected) and rest == told
+
+
 def test_an_assertion_about_a_size_holds_or_is_raised():
     def f(x):
         assert x.size(1) <= 8, f"{x.size(1)} are too many"

@@ -50,6 +50,17 @@ ONE_FOR_ALL = {
 }  # fmt: skip
 ONE_FOR_ALL["tensor"] = lambda x, n: torch.tensor(x.sum().item()) + torch.tensor([n.item(), 1], dtype=torch.int16)
 ONE_FOR_ALL["tensor of ints"] = lambda x, n: torch.tensor([n.item(), 1]) + n
+ONE_FOR_ALL["type"] = lambda x, n: (type(n.item()) is int, {float: 1}.get(type(x.sum().item())), type((n > 1).item()))
+
+
+def of_a_truth(x, truth):
+    match truth.item():
+        case True:
+            return x + 1, truth.item() is True
+        case False:
+            return x - 1, truth.item() is not True
+
+
 #: a guard asks for the value of an argument
 GUARDED = {
     "branch": (lambda x, n: x + 1 if n.item() > 2 else x - 1, 2), "range": (lambda x, n: [x + i for i in range(n.item())], 5),
@@ -119,6 +130,21 @@ def test_what_follows_from_values_otherwise_is_refused_with_its_line_and_cut_aro
     partly = torch.compile(REFUSED[name])
     for x in (X, X - 9, X + 1):
         assert same(partly(x, COUNTS[0]), REFUSED[name](x, COUNTS[0]))
+
+
+@pytest.mark.parametrize("function", [lambda x, f: str(f.item()), lambda x, f: math.copysign(x.numel(), f.item())])
+def test_the_zeros_are_two(function):
+    compiled = torch.compile(function, fullgraph=True)
+    for f in (1.5, -0.0, 0.0, -0.0, 0.0, 1.5):
+        assert str(compiled(X, torch.tensor(f))) == str(function(X, torch.tensor(f)))
+
+
+def test_a_truth_is_asked_by_identity():
+    compiled = torch.compile(of_a_truth, fullgraph=True)
+    for n in (True, False, True, False):
+        assert same(compiled(X, torch.tensor(n)), of_a_truth(X, torch.tensor(n)))
+    with pytest.raises(exc.Unsupported, match="compared by identity"):
+        torch.compile(lambda x: x if (x.sum() > 2).item() is True else -x, fullgraph=True)(X)
 
 
 def test_gradients_flow_around_what_is_read_and_sizes_may_change():

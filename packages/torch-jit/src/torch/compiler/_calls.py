@@ -23,6 +23,7 @@ from ._guards import TYPES, is_key, of_class
 from ._in_place import Forward
 from ._numbers import Number
 from ._opaque import is_registered, registered
+from ._sizes import as_python
 from ._special import SPECIAL, number_of
 from ._tables import (
     ABSTRACT,
@@ -471,7 +472,7 @@ class _Named(typing.TypedDict):
 def _make(observer, kind, args, kwargs):
     """An instance of a class."""
     if kind is super or (kind is type and len(args) == 1):
-        return kind(*args, **kwargs)
+        return kind(*map(as_python, args), **kwargs)
     if kind in (int, float, bool) and len(args) == 1 and (found := number_of(observer, kind, args[0])) is not None:
         return found
     if kind in PURE:

@@ -15,6 +15,7 @@ from . import _attributes, _calls, _special
 from ._effects import Items
 from ._guards import TYPES, of_class
 from ._own import own
+from ._sizes import Size, as_python
 from ._tables import HEAP, INDEXED, tensors_in
 
 
@@ -153,9 +154,13 @@ class Hooks:
 
     def compared(self, value):
         """``value is ...``: objects are told apart by the guards, numbers and texts are not."""
-        if self.reason is None and type(value) in (int, float, complex, str, bytes):
-            self.stop(f"a {type(value).__name__} is compared by identity")
+        if self.reason is None and (isinstance(value, Size) or type(value) in (int, float, complex, str, bytes)):
+            self.stop(f"a {type(as_python(value)).__name__} is compared by identity")
         return value
+
+    def is_truth(self, value):
+        """``value is True``, which a truth that is read of a tensor may be."""
+        return value.or_escape("is compared by identity") if isinstance(value, Size) else value
 
     def raised(self, error):
         """``raise error``."""

@@ -41,7 +41,8 @@ class Patterns:
         return self._watch("comparison", pattern, ast.Constant("Eq"), value, self.visit(pattern.value))
 
     def _MatchSingleton(self, pattern, value, at):
-        return ast.Compare(value, [ast.Is()], [ast.Constant(pattern.value)])
+        told = value if pattern.value is None else self._watch("is_truth", pattern, value)
+        return ast.Compare(told, [ast.Is()], [ast.Constant(pattern.value)])
 
     def _MatchOr(self, pattern, value, at):
         return ast.BoolOp(ast.Or(), [self._pattern(each, value, at) for each in pattern.patterns])

@@ -161,6 +161,8 @@ class Number(Size):
         text = self.text
         if text is not None and self.space.read.issuperset(_VARIABLE.findall(text)) and (said := _said(self.number)):
             self.space.ask(f"({text} == {said})", True)
+            if self.number == 0 and type(self.number) is float:  # of which there are two
+                self.space.ask(f"(copysign(1, {text}) == {math.copysign(1, self.number)})", True)
             self.space.pinned.update(_VARIABLE.findall(text))
             return self.number
         return super().or_escape(why)

@@ -105,6 +105,7 @@ class Watch:
             "manager",
             "imported",
             "compared",
+            "is_truth",
             "raised",
             "caught",
             "place",

@@ -145,7 +145,7 @@ class Resized(Observer):
         names = [f"d{i}" for i in range(len(self.dims))]
         sizes = [name for name, (_, dim) in zip(names, self.dims) if dim not in (WHOLE, VALUE)]
         conditions = [f"{name} >= {low}" for name in sizes] + self.space.conditions + self.space.extents.conditions()
-        known = {"__builtins__": {}, "sqrt": math.sqrt}
+        known = {"__builtins__": {}, "sqrt": math.sqrt, "copysign": math.copysign}
         self.fits = eval(f"lambda {', '.join(names)}: {' and '.join(conditions) or True}", known)
         if self.dims:
             self.guards.steps.append(("sizes", self.dims[0][0], self.fits, list(self.dims)))

@@ -147,6 +147,8 @@ class Rewrite(Patterns, ast.NodeTransformer):
             sides = [node.left, *node.comparators]
             if not any(isinstance(side, ast.Constant) for side in sides):
                 node.left, *node.comparators = [self._watch("compared", side, side) for side in sides]
+            elif any(isinstance(side, ast.Constant) and type(side.value) is bool for side in sides):
+                node.left, *node.comparators = [self._watch("is_truth", side, side) for side in sides]
         elif len(node.ops) == 1:
             op = ast.Constant(type(node.ops[0]).__name__)
             return self._watch("comparison", node, op, node.left, node.comparators[0])

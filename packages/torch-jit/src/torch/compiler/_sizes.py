@@ -20,7 +20,7 @@ from torch.jit import _ir as ir
 from ._extents import Extents
 from ._found import Found
 
-__all__ = ["Escaped", "Size", "Sizes", "Space", "shapes_watched"]
+__all__ = ["Escaped", "Size", "Sizes", "Space", "as_python", "shapes_watched"]
 
 
 class Escaped(Exception):
@@ -276,6 +276,11 @@ class Sizes(tuple):
     def __getitem__(self, index):
         found = super().__getitem__(index)
         return Sizes(found) if isinstance(index, slice) else found
+
+
+def as_python(value):
+    """What stands for a size, a number or a shape that may change, to who asks what type it is."""
+    return value.number if isinstance(value, Size) else torch.Size(()) if isinstance(value, Sizes) else value
 
 
 _thread = threading.local()

@@ -25,7 +25,7 @@ from ._instrument import catches, may_drop
 from ._numbers import Number, square_root
 from ._opaque import applied
 from ._opaque import unwatched as unwatched_call
-from ._sizes import Size
+from ._sizes import Size, as_python
 from ._tables import FEW, is_cast, is_mode, is_torchs, tensors_in
 from ._trees import TREES
 
@@ -155,8 +155,7 @@ def _numbers(value):
 
 def _isinstance(observer, args, kwargs):
     """A size that may change is an int to a program."""
-    value = args[0].number if isinstance(args[0], Size) else args[0]
-    return isinstance(value, *args[1:], **kwargs)
+    return isinstance(as_python(args[0]), *args[1:], **kwargs)
 
 
 def _update_wrapper(observer, args, kwargs):
@@ -176,6 +175,19 @@ def _compiling(observer, args, kwargs):
     return True
 
 
+def _states(check):
+    """``torch._check`` and the like: a truth that only values tell is stated by the program."""
+
+    def states(observer, args, kwargs):
+        cond = args[0] if args else kwargs.get("cond")
+        if isinstance(cond, Number):
+            return cond.__torch_check__(None)
+        return observer.follow(check, args, kwargs)
+
+    return states
+
+
+_CHECKS = torch._check, torch._check_index, torch._check_value, torch._check_type, torch._check_not_implemented
 #: function: how(observer, args, kwargs)
 SPECIAL = {
     isinstance: _isinstance, math.sqrt: square_root, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling,
@@ -186,7 +198,7 @@ SPECIAL = {
         typing.get_origin, typing.get_args,
     )},
     torch.tensor: _tensor, torch.as_tensor: _as_tensor, hash: _hash, functools.update_wrapper: _update_wrapper, torch.cond: cond, torch.while_loop: while_loop,
-    torch.autograd.Function.apply.__func__: applied, **TREES, **COPIES,
+    torch.autograd.Function.apply.__func__: applied, **{each: _states(each) for each in _CHECKS}, **TREES, **COPIES,
 }  # fmt: skip
 
 
