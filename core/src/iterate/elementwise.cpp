@@ -143,11 +143,18 @@ Device common_device(const char* op, Inputs inputs) {
   return device;
 }
 
+// What is expanded has no order of its own.
+static bool is_expanded(const Tensor& t) noexcept {
+  for (int64_t d = 0; d < t.dim(); ++d)
+    if (t.stride(d) == 0 && t.size(d) > 1) return true;
+  return false;
+}
+
 Tensor empty_result(IntArrayRef shape, DType dtype, Device device, Inputs inputs) {
   for (const Tensor* t : inputs)
     if (t->sizes() == shape && t->device() == device) {
       if (t->is_contiguous()) break;
-      return empty_like_tensor(*t, dtype);
+      if (!is_expanded(*t)) return empty_like_tensor(*t, dtype);
     }
   return empty_tensor(shape, dtype, device);
 }

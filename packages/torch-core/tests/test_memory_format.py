@@ -57,6 +57,17 @@ def test_pieces_of_such_images_give_whole_ones():
     torch.testing.assert_close(got, torch.max_pool2d(piece.contiguous(), 2))
 
 
+@pytest.mark.parametrize("f", [torch.mul, torch.add, torch.maximum, lambda a, b: torch.where(a > 0, a, b)])
+@pytest.mark.parametrize("scale", [torch.ones(()), torch.ones(4, 1, 1)])
+def test_what_is_expanded_has_no_order_of_its_own(f, scale):
+    last = images().contiguous(memory_format=torch.channels_last)
+    wide = scale.expand(last.shape)  # as the gradient of a sum is
+    for got in (f(wide, last), f(last, wide)):
+        assert got.is_contiguous(memory_format=torch.channels_last)
+    torch.testing.assert_close(f(wide, last), f(wide.contiguous(), images()))
+    assert f(wide, images()).is_contiguous() and f(wide, wide).is_contiguous()
+
+
 def test_weights_with_their_channels_last_are_enough_for_a_convolution():
     got = torch.conv2d(images(), WEIGHT.contiguous(memory_format=torch.channels_last))
     assert got.is_contiguous(memory_format=torch.channels_last)

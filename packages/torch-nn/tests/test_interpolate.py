@@ -31,3 +31,13 @@ def test_weighted_sums_are_for_floating_point_numbers(mode, dtype):
     ):
         torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2, dtype=dtype), 4, mode=mode)
     assert torch.nn.functional.interpolate(torch.ones(1, 1, 2, 2, dtype=dtype), 4).dtype == dtype
+
+
+@pytest.mark.parametrize("mode, n", [("linear", 1), ("bilinear", 2), ("bicubic", 2), ("area", 2), ("trilinear", 3)])
+def test_a_second_backward_pass_needs_nothing_retained(mode, n):
+    image = torch.rand(1, 2, *[4] * n, requires_grad=True)
+    total = torch.nn.functional.interpolate(image, [7] * n, mode=mode).sum()
+    total.backward()
+    once = image.grad.clone()
+    total.backward()
+    torch.testing.assert_close(image.grad, 2 * once)

@@ -1,4 +1,5 @@
-// Resampling is linear in the input, and its gradient in what arrives; the table has no gradient.
+// Resampling is linear in the input, and its gradient in what arrives. The table has no gradient, nobody changes it,
+// and it is small: it is kept through a backward pass, so that a second one needs no retain_graph.
 #include "register.h"
 #include "torch/autograd/record.h"
 #include "torch/core/ops/pooling.h"
@@ -8,10 +9,10 @@ namespace torch::autograd {
 namespace {
 
 struct Resample {
-  Saved indices, weights;
+  Tensor indices, weights;
   int64_t dim;
-  Resample(Recorder& r, const Tensor&, int64_t dim, const Tensor& indices, const Tensor& weights)
-      : indices(r, indices), weights(r, weights), dim(dim) {}
+  Resample(Recorder&, const Tensor&, int64_t dim, const Tensor& indices, const Tensor& weights)
+      : indices(indices), weights(weights), dim(dim) {}
   void grad(const Tensor& g, Backward& b) const {
     if (!b.needs(0)) return;  // only of the table
     const IntArrayRef sizes = b.sizes(0);
@@ -20,10 +21,10 @@ struct Resample {
 };
 
 struct ResampleBackward {
-  Saved indices, weights;
+  Tensor indices, weights;
   int64_t dim;
-  ResampleBackward(Recorder& r, const Tensor&, int64_t dim, const Tensor& indices, const Tensor& weights, int64_t)
-      : indices(r, indices), weights(r, weights), dim(dim) {}
+  ResampleBackward(Recorder&, const Tensor&, int64_t dim, const Tensor& indices, const Tensor& weights, int64_t)
+      : indices(indices), weights(weights), dim(dim) {}
   Tensor grad(const Tensor& g) const { return torch::resample(g, dim, indices, weights); }
 };
 
