@@ -123,7 +123,9 @@ Tensor product_of_norms(const Tensor& a, Norm norm) {
   check_square("linalg.cond", a);
   if (a.numel() == 0) return zeros(batch_sizes(a), real_of(a.dtype()), a.device());
   const auto [inverse, info] = linalg_inv_ex(a);
-  return masked_fill(mul(norm(a), norm(inverse)), ne(info, number(0)), number(double(INFINITY)));
+  const Tensor singular = ne(info, number(0));  // their inverses are NaN, of which there are no singular values
+  const Tensor finite = masked_fill(inverse, unsqueeze(unsqueeze(singular, -1), -1), number(0));
+  return masked_fill(mul(norm(a), norm(finite)), singular, number(double(INFINITY)));
 }
 Tensor cond(const Tensor& a, const std::optional<Scalar>& p) {
   check_matrices("linalg.cond", a);
