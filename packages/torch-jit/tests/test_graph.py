@@ -9,6 +9,7 @@ from collections import namedtuple
 
 import pytest
 import torch
+from torch import _pytree as pytree
 from torch import fx, nn
 from torch.fx import immutable_collections
 from torch.fx.node import map_aggregate, map_arg
@@ -62,6 +63,8 @@ def test_arguments_cannot_be_changed_in_place():
         cat.kwargs.update(dim=1)
     with pytest.raises(TypeError, match="__setitem__"):
         cat.kwargs["dim"] = 1
+    paths = pytree.tree_leaves_with_path((cat.args, cat.kwargs))
+    assert [pytree.keystr(path) for path, _ in paths] == ["[0][0][0]", "[0][0][1]", "[1]['dim']"]
 
 
 def test_uses_are_replaced():

@@ -114,6 +114,14 @@ def test_modes_and_wrapping_tensors():
         with _disable_current_modes():
             torch.ones(2)
     assert names == ["aten.ones.default", "aten.exp.default"] and _get_current_dispatch_mode() is None
+
+    class Means(Names):
+        is_infra_mode = classmethod(lambda cls: True)
+
+    with Means():
+        assert is_in_torch_dispatch_mode() and not is_in_torch_dispatch_mode(include_infra_modes=False)
+        with Names():
+            assert is_in_torch_dispatch_mode(include_infra_modes=False)
     with pytest.raises(NotImplementedError, match="TorchDispatchMode has no __torch_dispatch__"), TorchDispatchMode():
         torch.ones(1)
 

@@ -63,10 +63,12 @@ pytree.register_pytree_node(
     lambda values: (list(values), None),
     lambda values, context: immutable_list(values),
     serialized_type_name="torch.fx.immutable_collections.immutable_list",
+    flatten_with_keys_fn=lambda values: ([(pytree.SequenceKey(i), v) for i, v in enumerate(values)], None),
 )
 pytree.register_pytree_node(
     immutable_dict,
     lambda values: (list(values.values()), list(values)),
     lambda values, keys: immutable_dict(zip(keys, values, strict=True)),
     serialized_type_name="torch.fx.immutable_collections.immutable_dict",
+    flatten_with_keys_fn=lambda values: ([(pytree.MappingKey(k), v) for k, v in values.items()], list(values)),
 )

@@ -89,6 +89,11 @@ class TorchDispatchMode:
         """A mode, for ``with``."""
         return cls(*args, **kwargs)
 
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """Whether the mode is a means of a library, which programs need not know of; derived classes say so."""
+        return False
+
 
 class BaseTorchDispatchMode(TorchDispatchMode):
     """A mode that runs every operator as it is."""
@@ -109,8 +114,11 @@ def _get_current_dispatch_mode_stack() -> list[Any]:
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """Whether a mode is in force on this thread."""
-    return bool(_seams.modes())
+    """Whether a mode is in force on this thread; without ``include_infra_modes``, one that is no means of a library."""
+    own = lambda mode: (
+        not isinstance(mode, TorchDispatchMode) or mode.is_infra_mode()
+    )  # other classes are of this stack
+    return any(include_infra_modes or not own(mode) for mode in _seams.modes())
 
 
 def is_in_any_mode_without_ignore_compile_internals() -> bool:
