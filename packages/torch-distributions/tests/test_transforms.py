@@ -150,6 +150,8 @@ def test_far_from_zero_nothing_overflows(dtype):
         y = transform(x)
         assert y.isfinite().all() and transform.log_abs_det_jacobian(x, y).isfinite().all()
     assert D.SigmoidTransform()(x).gt(0).all() and D.SigmoidTransform()(x).lt(1).all()
+    y = D.StickBreakingTransform()(x)
+    assert y.min() == 0 and D.StickBreakingTransform().log_abs_det_jacobian(x, y).isfinite()
     wide = torch.tensor([[-80.0, 80.0, 0.0], [80.0, -80.0, 3.0]], dtype=dtype)
     y = D.StickBreakingTransform()(wide)
     assert torch.allclose(y.sum(-1), torch.ones(2, dtype=dtype)) and y.isfinite().all()

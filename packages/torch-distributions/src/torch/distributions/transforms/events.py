@@ -94,7 +94,7 @@ class StickBreakingTransform(_Plain):
     def log_abs_det_jacobian(self, x: Tensor, y: Tensor) -> Tensor:
         # triangular, with the diagonal share_i (1 - sigmoid(x_i))
         x = self._biased(x)
-        return (-softplus(x) + y[..., :-1].log()).sum(-1)
+        return (-softplus(x) + y[..., :-1].clamp(min=torch.finfo(y.dtype).tiny).log()).sum(-1)
 
     def forward_shape(self, shape: Any) -> Any:
         return _vector(self, shape)[:-1] + (shape[-1] + 1,)
