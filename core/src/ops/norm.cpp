@@ -10,6 +10,7 @@
 #include "ops/norm.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
+#include "torch/core/ops/create.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
@@ -39,7 +40,10 @@ std::tuple<Tensor, Tensor, Tensor> batch_forward(const Tensor& input, const Tens
   Tensor mean = empty_tensor({training ? s.c : 0}, compute, input.device()),
          invstd = empty_tensor({training ? s.c : 0}, compute, input.device());
   if (out.is_meta()) return {out, mean, invstd};
-  if (out.numel() == 0) return {as_dtype(out, input.dtype()), mean, invstd};
+  if (out.numel() == 0) {  // the backward pass reads both
+    const auto none = [&] { return zeros(mean.sizes(), compute, input.device()); };
+    return {as_dtype(out, input.dtype()), none(), none()};
+  }
   Tensor x = in_format(input, compute, last), w = parameter(weight, compute), b = parameter(bias, compute);
   const auto channels = [&] { return empty_tensor({s.c}, compute, input.device()); };
   Tensor m = training ? mean : as_contiguous(running_mean, compute);

@@ -169,6 +169,14 @@ def test_batch_norm_without_momentum_averages_all_batches():
     assert torch.allclose(norm.running_mean, t([np.mean([b.mean() for b in batches])]))
 
 
+def test_batch_norm_of_no_examples_moves_no_parameter():
+    norm = nn.BatchNorm1d(64)
+    freed = [torch.full((64,), float("nan")) for _ in range(20)]  # memory that the next tensors may get
+    del freed
+    norm(torch.empty(0, 64, 5)).sum().backward()
+    assert norm.weight.grad.equal(torch.zeros(64)) and norm.bias.grad.equal(torch.zeros(64))
+
+
 def test_batch_norm_refuses_wrong_input():
     with pytest.raises(ValueError, match=r"BatchNorm2d: expected 4D input \(got 2D input\)"):
         nn.BatchNorm2d(3)(torch.zeros(2, 3))
