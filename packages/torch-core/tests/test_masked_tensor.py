@@ -98,3 +98,18 @@ def test_gradients_are_specified_where_the_data_is():
     as_masked_tensor(x / by, by != 0).sum().backward()
     assert isinstance(x.grad, MaskedTensor)
     same(x.grad, [-1, 1], [False, True])
+
+
+@pytest.mark.parametrize(
+    "part, gradient, mask",
+    [
+        (lambda x: x[:2], [1, -1, -1], [True, False, False]),
+        (lambda x: x[2], [-1, -1, 1], [False, False, True]),
+        (lambda x: x.expand(2, 3), [2, -1, 2], [True, False, True]),
+    ],
+)
+def test_gradients_of_parts_and_expansions(part, gradient, mask):
+    pytest.importorskip("torch.autograd")
+    x = masked_tensor(torch.tensor([1.0, 2.0, 3.0]), torch.tensor([True, False, True]), requires_grad=True)
+    part(x).sum().backward()
+    same(x.grad, gradient, mask)

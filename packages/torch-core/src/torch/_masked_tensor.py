@@ -30,7 +30,7 @@ LINES = {"softmax", "log_softmax", "softmin"}
 #: what moves elements without being a view by its row
 MOVES = {
     "cat", "concat", "stack", "expand", "reshape", "repeat", "contiguous", "flatten", "index_select", "flip", "roll", "tile", "split",
-    "chunk", "tensor_split",
+    "chunk", "tensor_split", "select_backward", "slice_backward",
 }  # fmt: skip
 KEEPS = {"clone", "detach", "alias", "_to_copy", "to", "copy", "lift_fresh", "requires_grad_"}
 FRESH = 1  # Memory::Fresh of a row
@@ -181,8 +181,12 @@ class MaskedTensor(torch.Tensor):
         if name in MOVES or name in kinds["view"]:
             made, mask = func(*_of(args, "_data"), **kwargs), func(*_of(args, "_mask"), **kwargs)
             return cls(made, mask) if isinstance(made, torch.Tensor) else tuple(map(cls, made, mask))
-        if name == "masked_fill" and _is_unrecorded():  # of a gradient
-            return cls(func(*_of(args, "_data"), **kwargs), args[0]._mask)
+        if _is_unrecorded():  # of a gradient
+            if name == "masked_fill":
+                return cls(func(*_of(args, "_data"), **kwargs), args[0]._mask)
+            if name == "sum":
+                x, dim, keepdim = args
+                return _reduced(name, x, dim, keepdim=keepdim)
         return NotImplemented
 
 
