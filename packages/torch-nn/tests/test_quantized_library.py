@@ -158,3 +158,38 @@ def test_dynamic_products_round_their_input_to_half_of_the_range_where_asked(hal
             RuntimeError, match=rf"quantized::{op}: expected 8 features, got an input of shape \(2, 5\)"
         ):
             getattr(ops, op)(torch.ones(2, 5), packed)
+
+
+@pytest.mark.parametrize(
+    "made, wanted",
+    [
+        (lambda q: q.Hardswish(0.04, 100), nn.Hardswish()),
+        (lambda q: q.LeakyReLU(0.04, 100, 0.2), nn.LeakyReLU(0.2)),
+        (lambda q: q.ELU(0.04, 100, 0.5), nn.ELU(0.5)),
+        (lambda q: q.Sigmoid(output_scale=0.04, output_zero_point=100), nn.Sigmoid()),
+        (lambda q: q.Softmax(1, 0.04, 100), nn.Softmax(1)),
+        (lambda q: q.GroupNorm(2, 4, nn.Parameter(torch.ones(4)), None, 0.04, 100), nn.GroupNorm(2, 4)),
+        (lambda q: q.LayerNorm((6,), nn.Parameter(torch.ones(6)), None, 0.04, 100), nn.LayerNorm(6)),
+        (lambda q: q.InstanceNorm2d(4, nn.Parameter(torch.ones(4)), None, 0.04, 100), nn.InstanceNorm2d(4)),
+    ],
+)
+def test_layers_of_quantized_tensors_take_scale_and_zero_point_where_pytorchs_do(made, wanted):
+    q = torch.quantize_per_tensor(torch.linspace(-3, 4, 96).sin().reshape(2, 4, 2, 6) * 3, 0.03, 110, torch.quint8)
+    found = made(torch.ao.nn.quantized)(q)
+    assert (found.q_scale(), found.q_zero_point()) == (0.04, 100)
+    torch.testing.assert_close(found.dequantize(), wanted(q.dequantize()), atol=0.021, rtol=0)
+
+
+def test_arguments_of_quantized_layers_are_counted():
+    with pytest.raises(TypeError, match="Hardswish of quantized tensors takes scale, zero_point; got 3 arguments"):
+        torch.ao.nn.quantized.Hardswish(1.0, 0, 1)
+    with pytest.raises(TypeError, match="got scale by place and by name"):
+        torch.ao.nn.quantized.ELU(1.0, scale=2.0)
+
+
+def test_fresh_quantized_norms_of_batches_go_by_their_running_statistics_and_dropout_keeps_all():
+    q = torch.quantize_per_tensor(torch.arange(8.0).reshape(1, 2, 2, 2), 1.0, 0, torch.quint8)
+    norm = torch.ao.nn.quantized.BatchNorm2d(2)
+    assert torch.equal(norm(q).int_repr(), q.int_repr()) and norm.running_mean.tolist() == [0, 0]
+    assert torch.ao.nn.quantized.Dropout(0.5)(q) is q
+    assert torch.ao.nn.quantized.MaxPool2d(2)(q).int_repr().flatten().tolist() == [3, 7]

@@ -1,17 +1,17 @@
 """Layers of quantized tensors, which ``torch.ao.quantization.convert`` puts in place of float ones."""
 # ruff: noqa: F403
 
-from torch.nn import Dropout, ReLU6
+from torch.nn import MaxPool2d, ReLU6
 from torch.nn.quantized.modules.functional_modules import FloatFunctional, FXFloatFunctional
 
 from ._coated import *
 from ._coated import NAMES as COATED
 from ._functional import QFunctional
-from ._layers import Conv1d, Conv2d, Conv3d, DeQuantize, Embedding, EmbeddingBag, Linear, Quantize
+from ._layers import Conv1d, Conv2d, Conv3d, DeQuantize, Dropout, Embedding, EmbeddingBag, Linear, Quantize
 
 __all__ = [
     *COATED, "Conv1d", "Conv2d", "Conv3d", "DeQuantize", "Dropout", "Embedding", "EmbeddingBag", "FXFloatFunctional", "FloatFunctional", "Linear",
-    "QFunctional", "Quantize", "ReLU6",
+    "MaxPool2d", "QFunctional", "Quantize", "ReLU6",
 ]  # fmt: skip
 
 _ABSENT = ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LSTM", "MultiheadAttention")

@@ -15,6 +15,35 @@ NAMES = (
 )  # fmt: skip
 
 
+_AFFINE = ("weight", "bias", "scale", "zero_point", "eps")
+_INSTANCES = ("num_features", *_AFFINE, "momentum", "affine", "track_running_stats")
+#: arguments by place, where PyTorch's layers take others than the layers of floats do
+_ARGUMENTS = {
+    "ELU": ("scale", "zero_point", "alpha"),
+    "GroupNorm": ("num_groups", "num_channels", *_AFFINE, "affine"),
+    "Hardswish": ("scale", "zero_point"),
+    "InstanceNorm1d": _INSTANCES,
+    "InstanceNorm2d": _INSTANCES,
+    "InstanceNorm3d": _INSTANCES,
+    "LayerNorm": ("normalized_shape", *_AFFINE, "elementwise_affine"),
+    "LeakyReLU": ("scale", "zero_point", "negative_slope", "inplace"),
+    "PReLU": ("output_scale", "output_zero_point", "num_parameters"),
+    "Sigmoid": ("output_scale", "output_zero_point"),
+    "Softmax": ("dim", "scale", "zero_point"),
+}
+
+
+def _by_name(layer, args, given):
+    """Arguments by place and by name, all by name."""
+    names = _ARGUMENTS[layer]
+    if len(args) > len(names):
+        raise TypeError(f"{layer} of quantized tensors takes {', '.join(names)}; got {len(args)} arguments")
+    twice = set(names[: len(args)]) & set(given)
+    if twice:
+        raise TypeError(f"{layer} got {', '.join(sorted(twice))} by place and by name")
+    return {**dict(zip(names, args)), **given}
+
+
 class _Coated(Rounds):
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
@@ -31,15 +60,33 @@ class _Coated(Rounds):
         return "Quantized" + type(self).__name__
 
 
+class _CoatedBatchNorm(_Coated):
+    def forward(self, x: Tensor) -> Tensor:
+        """By the running statistics, in training as well."""
+        found = numbers(self, x)
+        return self._rounded(
+            nn.functional.batch_norm(found, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
+        )
+
+
 def _coat(name: str) -> Any:
     layer = getattr(nn, name)
 
-    def __init__(self: Any, *args: Any, scale: float = 1.0, zero_point: int = 0, **kwargs: Any) -> None:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        if name in _ARGUMENTS:
+            args, kwargs = (), _by_name(name, args, kwargs)
+        scale = kwargs.pop("output_scale", kwargs.pop("scale", 1.0))
+        zero_point = kwargs.pop("output_zero_point", kwargs.pop("zero_point", 0))
+        # bias is a tensor here where PyTorch's layers take one; LayerNorm of floats has a flag of that name
+        parameters = {k: kwargs.pop(k) for k in ("weight", "bias") if not isinstance(kwargs.get(k, True), bool)}
         layer.__init__(self, *args, **kwargs)
+        for parameter, value in parameters.items():
+            setattr(self, parameter, value)
         self._rounds_to(scale, zero_point)
 
+    base = _CoatedBatchNorm if name.startswith("BatchNorm") else _Coated
     doc = f"``torch.nn.{name}`` of a quantized tensor, rounded to ``scale`` and ``zero_point``."
-    return type(name, (_Coated, layer), {"__init__": __init__, "__doc__": doc, "__module__": "torch.ao.nn.quantized"})
+    return type(name, (base, layer), {"__init__": __init__, "__doc__": doc, "__module__": "torch.ao.nn.quantized"})
 
 
 globals().update({name: _coat(name) for name in NAMES})

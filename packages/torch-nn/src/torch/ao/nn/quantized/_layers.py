@@ -57,6 +57,22 @@ class Rounds:
         return f"{said}, " * bool(said) + f"scale={self.scale.item()}, zero_point={self.zero_point.item()}"
 
 
+class Dropout(nn.Dropout):
+    """Nothing is dropped of quantized tensors, in training either.
+
+    >>> torch.ao.nn.quantized.Dropout(0.5)(torch.ones(2))
+    tensor([1., 1.])
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        return input
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        """A layer of the same ``p``, for what it prints."""
+        return cls(mod.p, mod.inplace)
+
+
 class Quantize(Rounds, nn.Module):
     """Float numbers to quantized ones.
 
