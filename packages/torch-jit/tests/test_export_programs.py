@@ -1,9 +1,13 @@
 """Programs that torch.export takes: names of their inputs, numbers they give, sizes that agree, writes."""
 
+import contextlib
+import math
+
 import pytest
 import torch
 from torch import nn
 from torch.export import Dim, export
+from torch.export._errors import GuardError
 
 
 class Module(nn.Module):
@@ -117,6 +121,26 @@ def test_tensors_made_of_sizes_follow_them(f):
     program = export(Module(f), (torch.randn(3), torch.randn(4)), dynamic_shapes=(sizes,))
     for n in (2, 7, 300):
         same(Module(f), program, torch.randn(n), torch.randn(n + 3))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda _, x: x + torch.tensor([(x.shape[0] + x.shape[1]) % 2]),
+        lambda _, x: x.new_tensor([max(x.shape[1], 2 * x.shape[1] - 3) % 2]) * x,
+        lambda _, x: x * (1 if int(x.shape[1] / 2) > 2 else 2),
+        lambda _, x: x.tril(int((x.shape[0] % 4) / 1) % 3),
+        lambda _, x: x.tril(2 ** min(3, round(int(math.sqrt(x.shape[1])) / 3)) % 3),
+        lambda _, x: x.bool() & (math.sqrt(x.shape[1]) > 2),
+    ],
+)
+def test_numbers_that_lose_their_names_follow_sizes_or_are_guards(f):
+    program = export(Module(f), (torch.randn(5, 6),), dynamic_shapes=(({0: Dim.AUTO, 1: Dim.AUTO},),))
+    same(Module(f), program, torch.randn(5, 6))
+    for size in ((2, 2), (3, 7), (8, 3), (4, 4), (11, 2), (2, 9), (7, 3)):
+        x = torch.randn(size)
+        with contextlib.suppress(GuardError):
+            assert torch.equal(program.module()(x), f(None, x)), size
 
 
 def test_functions_within_take_formulas_of_the_program_around():

@@ -85,7 +85,7 @@ class _Runs:
             joined, varying = join(tapes, formulas)
             if (found := formulas.of_sizes(varying, tapes)) != texts:
                 texts = found
-            elif far or not (far := self.far(moving, plans, tape, guards)):
+            elif far or not (far := self.far(moving, plans, tape, guards, asked)):
                 break
         guards = guards + _plans.bounded([Guard(q.text, q.answer) for q, _ in self.unlike(asked, moving)], moving)
         guards = guards + [Guard(f"({s.name} == {s.same_as.name})", True) for s in moving if s.same_as is not None]
@@ -111,10 +111,11 @@ class _Runs:
                 ) from error
         return found
 
-    def far(self, moving, plans, tape, guards):
-        """Recordings at sizes far from those of the example, where the program takes them."""
-        found = []
-        for sizes in _plans.far(self.leaves, moving, plans, guards):
+    def far(self, moving, plans, tape, guards, asked):
+        """Recordings at sizes far from those of the example, where the program takes them. What is asked of a number that lost
+        its name nobody sees, only that smaller sizes answer otherwise."""
+        found, runs = [], _plans.far(self.leaves, moving, plans, guards)
+        for sizes in [*runs, *(_plans.small(moving, plans, guards) if asked.lost else ())]:
             with contextlib.suppress(Exception):  # as above
                 found.append((sizes, self.at(sizes, moving, *self.other_values(moving, tape)[0])))
         return found

@@ -193,6 +193,19 @@ def far(
     return [run for run in runs if found and fits(run)]
 
 
+def small(moving: list[Symbol], plans: dict[str, list[int]], guards: list[Guard]) -> list[dict[str, int]]:
+    """Sizes below that of the example, and some above. None are given for which guards do not hold."""
+    found = []
+    free = [s for s in moving if s.same_as is None and s.way in ("more", "signs")]
+    for n in range(2, 10) if free else ():
+        run = {name: sizes[0] for name, sizes in plans.items()}
+        run.update({s.name: min(max(n + i, s.low), s.high) for i, s in enumerate(free)})
+        run.update({s.name: run[s.same_as.name] for s in moving if s.same_as is not None})
+        if run not in found and all(g.holds(run) for g in guards):
+            found.append(run)
+    return found
+
+
 def _far(symbol, i):
     size = symbol.example + 131 + 16 * i
     if symbol.way == "times":

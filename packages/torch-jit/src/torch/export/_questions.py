@@ -8,6 +8,7 @@ one there is an error that names the line: the exported program would go the exa
 from __future__ import annotations
 
 import contextlib
+import functools
 import itertools
 import math
 import operator
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch import _pytree as pytree
 from torch._seams import SizeExpression as Expression
 
 from . import _formulas
@@ -295,13 +297,32 @@ class Questions:
             return math.prod(named(tensor)) if id(tensor) in self.names else before["numel"].__get__(tensor)()
 
         replaced = {"shape": property(named), "size": sized, "numel": counted, "nelement": counted}
+        made = [(torch, "tensor"), (torch, "as_tensor"), (torch, "asarray"), (torch.Tensor, "new_tensor")]
+        makers = [(owner, name, vars(owner)[name]) for owner, name in made]
         for name, method in replaced.items():
             setattr(torch.Tensor, name, method)
+        for owner, name, function in makers:
+            setattr(owner, name, self._noting(function))
         try:
             yield
         finally:
             for name, method in before.items():
                 setattr(torch.Tensor, name, method)
+            for owner, name, function in makers:
+                setattr(owner, name, function)
+
+    def _noting(self, function: Any) -> Any:
+        """A function that makes a tensor of numbers, which lose their names there."""
+
+        @functools.wraps(function)
+        def noted(*args: Any, **kwargs: Any) -> Any:
+            place = _place(sys._getframe(1))
+            for each in pytree.tree_leaves((args, kwargs)):
+                if isinstance(each, NAMED):
+                    self.lost.append((each.text, _plain(each), place))
+            return function(*args, **kwargs)
+
+        return noted
 
     def other_answers(self, bounds: dict[str, tuple[int, int]]) -> Iterator[tuple[Question, dict[str, int]]]:
         """Each question whose answer is another one for some sizes within the bounds, and these sizes.
