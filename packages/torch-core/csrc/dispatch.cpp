@@ -38,8 +38,11 @@ void for_each_tensor(const Row& row, const Value* arguments, auto f) {
   }
 }
 
+// What __torch_dispatch__ stands beneath.
+constexpr Keys kAbove = key(DispatchKey::Autograd) | key(DispatchKey::Autocast) | key(DispatchKey::Wrapped);
+
 // The object is of a plain class, whatever the tensor was made from.
-void forget_key(Tensor& t) {
+void forget_key(const Tensor& t) {
   auto* o = t ? static_cast<PyObject*>(t->pyobj) : nullptr;
   if (t && t.has(DispatchKey::Dispatch) && !is_hollow(t) && !(o && answers_dispatch(Py_TYPE(o))))
     t->keys &= Keys(~key(DispatchKey::Dispatch));
@@ -56,9 +59,8 @@ void layer(const Row& row, const Value* arguments, Result& result) {
   for (int i = 0; i < s.count; ++i) PyTuple_SET_ITEM(values.get(), i, checked(object_of(s.params[i], arguments[i])));
   Object text(checked(PyUnicode_FromString(s.text)));
   {
-    constexpr Keys above = key(DispatchKey::Autograd) | key(DispatchKey::Autocast) | key(DispatchKey::Wrapped);
     KeyScope beneath(
-        {Keys(thread_keys.include & ~above), Keys((thread_keys.exclude & ~key(DispatchKey::Dispatch)) | above)});
+        {Keys(thread_keys.include & ~kAbove), Keys((thread_keys.exclude & ~key(DispatchKey::Dispatch)) | kAbove)});
     Object answer(checked(PyObject_CallFunctionObjArgs(ask, operator_of(row), text.get(), values.get(), nullptr)));
     if (answer.get() != Py_NotImplemented) return put_result(row, answer.get(), arguments, kDispatch, result);
   }
@@ -86,17 +88,36 @@ PyObject* set_excluded(PyObject*, PyObject* number) {
   const long keys = PyLong_AsLong(number);
   if (PyErr_Occurred()) return nullptr;
   const Keys before = thread_keys.exclude;
-  constexpr Keys above = key(DispatchKey::Autograd) | key(DispatchKey::Autocast) | key(DispatchKey::Wrapped);
-  thread_keys.exclude = keys < 0 ? Keys(before & ~above) : Keys(keys);
+  thread_keys.exclude = keys < 0 ? Keys(before & ~kAbove) : Keys(keys);
   return PyLong_FromLong(before);
 }
 
+// Calls `each` for a tensor, or for those of lists and tuples, until it returns false.
+bool each_tensor(PyObject* o, auto each) {
+  if (is_tensor(o)) return each(o);
+  if (!PyTuple_Check(o) && !PyList_Check(o)) return true;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
+    if (!each_tensor(PySequence_Fast_GET_ITEM(o, i), each)) return false;
+  return true;
+}
+
+// What super().__torch_dispatch__ of a class comes to: the call as of plain tensors, which asks no class and no mode.
 PyObject* disabled_impl(PyObject*, PyObject* given) {
   PyObject *function, *types, *args = nullptr, *kwargs = nullptr;
   if (!PyArg_ParseTuple(given, "OO|OO:_disabled_torch_dispatch_impl", &function, &types, &args, &kwargs))
     return nullptr;
-  Object none(args ? nullptr : PyTuple_New(0));
-  return PyObject_Call(function, args ? args : none.get(), kwargs && kwargs != Py_None ? kwargs : nullptr);
+  if (kwargs == Py_None) kwargs = nullptr;
+  Object all(args ? PySequence_Tuple(args) : PyTuple_New(0)), named(kwargs ? PyMapping_Values(kwargs) : PyTuple_New(0)),
+      text(PyObject_Str(function));
+  if (!all || !named || !text) return nullptr;
+  const char* const name = PyUnicode_AsUTF8(text.get());
+  const auto has_memory = [&](PyObject* t) { return !is_hollow(borrow(t)) || refuse_hollow(t, name); };
+  if (!name || !each_tensor(all.get(), has_memory) || !each_tensor(named.get(), has_memory)) return nullptr;
+  constexpr Keys beneath = kAbove | key(DispatchKey::Dispatch);
+  KeyScope plain({Keys(thread_keys.include & ~beneath), Keys(thread_keys.exclude | beneath)});
+  Object result(PyObject_Call(function, all.get(), kwargs));
+  if (result) each_tensor(result.get(), [](PyObject* t) { return forget_key(borrow(t)), true; });
+  return result.release();
 }
 
 void* no_memory() {

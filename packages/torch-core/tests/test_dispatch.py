@@ -373,3 +373,31 @@ def test_gradients_of_convolutions_are_asked_for_as_programs_that_differentiate_
     with Log() as log:
         aten.convolution_backward(g, x, w, None, *how.values(), [True, True, True])
     assert str(log.calls[0][0]) == "aten.convolution_backward.default"
+
+
+class Passing(torch.Tensor):
+    """Hands each call on to Tensor, as a class does that looks only."""
+
+    seen = []
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        cls.seen.append(func)
+        return super().__torch_dispatch__(func, types, list(args), kwargs)
+
+
+def test_a_class_hands_a_call_on_to_tensor():
+    x, out = torch.arange(3.0).as_subclass(Passing), torch.empty(3)
+    Passing.seen.clear()
+    both = torch.add(x, 1), torch.cat([x, x]), x.view(3, 1), torch.add(x, x, out=out)
+    assert Passing.seen[:3] == [aten.add.Tensor, aten.cat.default, aten.view.default] and len(Passing.seen) == 4
+    assert all(type(t) is torch.Tensor for t in both)
+    assert [t.flatten().tolist() for t in both] == [[1, 2, 3], [0, 1, 2, 0, 1, 2], [0, 1, 2], [0, 2, 4]]
+    assert type(x.mul_(2)) is Passing and torch.equal(both[2] + 0, torch.tensor([[0.0], [2.0], [4.0]]))
+
+
+@pytest.mark.parametrize("call", [lambda t: t + 1, lambda t: torch.cat([t]), lambda t: torch.add(t, 1, out=t)])
+def test_what_has_no_memory_is_not_handed_on(call):
+    hollow = torch.Tensor._make_wrapper_subclass(Passing, (3,))
+    with pytest.raises(RuntimeError, match="a Passing made by _make_wrapper_subclass has no memory"):
+        call(hollow)
