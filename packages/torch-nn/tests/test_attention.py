@@ -149,6 +149,12 @@ def test_a_mask_beside_the_causal_one_is_refused(mask):
         F.scaled_dot_product_attention(q, q, q, attn_mask=mask, is_causal=True)
 
 
+def test_queries_without_features_attend_to_all_alike():
+    value = torch.arange(12.0).reshape(1, 1, 3, 4)
+    out = F.scaled_dot_product_attention(torch.empty(1, 1, 2, 0), torch.empty(1, 1, 3, 0), value)
+    assert torch.allclose(out, value.mean(-2, keepdim=True).expand(1, 1, 2, 4))
+
+
 def test_dims_of_queries_keys_and_masks_are_compared_at_once():
     check = F._mha_shape_check
     batch, one = torch.zeros(4, 2, 8), torch.zeros(4, 8)

@@ -78,7 +78,7 @@ def _attend(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gq
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
-    scale = 1 / math.sqrt(query.shape[-1]) if scale is None else scale
+    scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
     dtype = query.dtype
     if dtype in (torch.float16, torch.bfloat16):  # scores need more digits than the result
         query, key, value = query.float(), key.float(), value.float()
