@@ -71,6 +71,16 @@ def test_functions_that_keep_the_scale(call, expected):
     assert torch.allclose(found.dequantize(), torch.tensor(expected))
 
 
+@pytest.mark.parametrize(
+    "order", [lambda x: x.max(1), lambda x: x.min(0), lambda x: x.sort(1), lambda x: torch.topk(x, 2, 1)]
+)
+def test_elements_are_ordered_with_their_places(order):
+    x = torch.tensor([[1.0, 3.0, 2.0], [0.0, -1.0, 4.0]])
+    found, wanted = order(torch.quantize_per_tensor(x, 0.5, 20, torch.quint8)), order(x)
+    assert (found[0].q_scale(), found[0].q_zero_point(), type(found)) == (0.5, 20, type(wanted))
+    assert torch.equal(found[0].dequantize(), wanted[0]) and torch.equal(found[1], wanted[1])
+
+
 def test_other_functions_compare_or_are_refused():
     q = quantized([[1.0, -2.0, 3.0]])
     assert (q == q).all() and torch.equal(q, q.clone()) and (q > 0).tolist() == [[True, False, True]]

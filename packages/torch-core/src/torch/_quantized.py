@@ -30,6 +30,8 @@ MOVES = frozenset(
     )
 )  # fmt: skip
 POOLS = frozenset(("max_pool1d", "max_pool2d", "max_pool3d"))
+#: functions that order elements, along a dim with their places; the order of integers is that of numbers
+ORDERS = frozenset(("max", "min", "sort", "topk"))
 #: functions of numbers whose results are rounded to the same scale
 ROUNDED = frozenset(
     (
@@ -76,6 +78,11 @@ class QuantizedTensor(_C.Tensor):
                         f"{name}: expected one scale and zero point, got ({own._scale}, {own._zero}) and ({other._scale}, {other._zero})"
                     )
             return _wrapped(func(*_integers(args), **_integers(kwargs or {})), own)
+        if name in ORDERS and own._axis is None and sum(map(_is_quantized, tree_iter((args, kwargs or {})))) == 1:
+            found = func(*_integers(args), **_integers(kwargs or {}))
+            if isinstance(found, _C.Tensor):
+                return _wrapped(found, own)
+            return type(found)((_wrapped(found[0], own), found[1]))
         if name in COMPARED:
             return func(*_numbers(args), **_numbers(kwargs or {}))
         if name in ROUNDED or name in UNIT:
