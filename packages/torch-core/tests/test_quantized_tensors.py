@@ -81,6 +81,15 @@ def test_elements_are_ordered_with_their_places(order):
     assert torch.equal(found[0].dequantize(), wanted[0]) and torch.equal(found[1], wanted[1])
 
 
+@pytest.mark.parametrize(
+    "dtype, integer", [(torch.qint8, torch.int8), (torch.quint8, torch.uint8), (torch.qint32, torch.int32)]
+)
+def test_limits_of_quantized_dtypes_are_those_of_their_integers(dtype, integer):
+    found, wanted = torch.iinfo(dtype), torch.iinfo(integer)
+    assert (found.min, found.max, found.bits) == (wanted.min, wanted.max, wanted.bits)
+    assert found.dtype == str(dtype).removeprefix("torch.")
+
+
 def test_other_functions_compare_or_are_refused():
     q = quantized([[1.0, -2.0, 3.0]])
     assert (q == q).all() and torch.equal(q, q.clone()) and (q > 0).tolist() == [[True, False, True]]

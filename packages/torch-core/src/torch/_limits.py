@@ -98,7 +98,12 @@ class iinfo(_Limits):
     __slots__ = ("bits", "max", "min")
 
     def __init__(self, type: Any) -> None:
+        from ._quantized import INTEGERS
+
         type = _dtype_of(type)
+        name = str(type).removeprefix("torch.")
+        if type in INTEGERS:
+            type = INTEGERS[type][0]
         if (
             not isinstance(type, _C.dtype)
             or type.is_floating_point
@@ -107,7 +112,7 @@ class iinfo(_Limits):
             or _only_a_name(type)
         ):
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle {type!r}")
-        self.dtype = str(type).removeprefix("torch.")
+        self.dtype = name
         self.bits = 8 * type.itemsize
         self.max = 2 ** (self.bits - type.is_signed) - 1
         self.min = -(self.max + 1) if type.is_signed else 0
