@@ -65,19 +65,21 @@ def suggest_memory_format(x):
     >>> suggest_memory_format(image), suggest_memory_format(image[..., 1:])
     (torch.channels_last, torch.channels_last)
     """
-    if x.dim() not in (4, 5) or x.is_contiguous() or not _steps_over_channels(x.shape, x.stride()):
+    if not _steps_over_channels(x):
         return torch.contiguous_format
     return torch.channels_last if x.dim() == 4 else torch.channels_last_3d
 
 
-def _steps_over_channels(shape, strides):
+def _steps_over_channels(x):
     """Whether a step along any dim leads over all channels of a place, one along an outer dim over all inner ones."""
-    reach = 1
-    for dim in (1, *range(len(shape) - 1, 1, -1), 0):
-        if strides[dim] < reach or shape[dim] == 0:
+    if (x.dim() != 4 and x.dim() != 5) or x.is_contiguous() or x.numel() == 0 or x.stride(1) < 1:
+        return False
+    reach = x.stride(1) * x.size(1)
+    for d in range(1, x.dim() - 1):
+        if x.stride(-d) < reach:
             return False
-        reach = strides[dim] * shape[dim]
-    return True
+        reach = x.stride(-d) * x.size(-d)
+    return x.stride(0) >= reach
 
 
 def is_contiguous(a):

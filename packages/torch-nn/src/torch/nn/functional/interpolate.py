@@ -92,7 +92,7 @@ def _run(input, size, scale_factor, mode, align_corners, recompute_scale_factor,
     half = input.dtype in (torch.float16, torch.bfloat16) and (kind not in _NEAREST or input.requires_grad)
     x = input.float() if half else input
     form = suggest_memory_format(input)
-    last = form is not torch.contiguous_format
+    last = form != torch.contiguous_format
     if last and kind in _NEAREST:  # rows of channels are chosen, and so are those of the gradient
         x = x.movedim(1, -1)
         for i in reversed(range(n)):

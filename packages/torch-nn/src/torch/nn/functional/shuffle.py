@@ -69,8 +69,9 @@ def _copied(x, shape, input, channels):
 
     Never a view, also where nothing moves: the result may be written to.
     """
-    if suggest_memory_format(input) is torch.contiguous_format:
+    if suggest_memory_format(input) == torch.contiguous_format:
         return x.clone(memory_format=torch.contiguous_format).reshape(shape)
-    dims = tuple(range(1, 1 + channels)), tuple(range(-channels, 0))
-    x = x.movedim(*dims).clone(memory_format=torch.contiguous_format)
+    for _ in range(channels):
+        x = x.movedim(1, -1)
+    x = x.clone(memory_format=torch.contiguous_format)
     return x.reshape(shape[0], *shape[2:], shape[1]).movedim(-1, 1)
