@@ -60,9 +60,9 @@ TORCH_VEC_INLINE float number_of(int32_t sum, float step, float scale, float bia
   return std::fma(float(sum), step * scale, bias);
 }
 // A number as a byte, by the inverse of the scale, as in PyTorch (a quotient would fall to the other side of some
-// ties); and back.
+// ties, and so would a number that is rounded before the zero point is added); and back.
 TORCH_VEC_INLINE uint8_t quantized(float x, float inverse, int32_t zero, uint8_t flip) {
-  return uint8_t(byte_of(x * inverse, float(-zero), float(255 - zero), zero) ^ flip);
+  return uint8_t(byte_of(std::fma(x, inverse, float(zero)), 0, 255, 0) ^ flip);
 }
 TORCH_VEC_INLINE float dequantized(uint8_t x, float scale, int32_t zero, uint8_t flip) {
   return float(int32_t(x ^ flip) - zero) * scale;

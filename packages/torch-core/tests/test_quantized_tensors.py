@@ -3,6 +3,7 @@
 import copy
 import pickle
 
+import numpy as np
 import pytest
 import torch
 
@@ -24,6 +25,18 @@ def test_integers_are_the_nearest_and_stay_within_the_dtype():
     assert quantized([-20.0], 0.1, 3, torch.qint8).int_repr().tolist() == [-128]
     assert quantized([1e12, -1e12], 1.0, 0, torch.qint32).int_repr().tolist() == [2**31 - 1, -(2**31)]
     assert quantized([float("nan"), float("inf")], 1.0, 3).int_repr().tolist() == [0, 255]
+
+
+@pytest.mark.parametrize("dtype", [torch.quint8, torch.qint8, torch.qint32])
+@pytest.mark.parametrize("zero", [3, 4])
+def test_a_tie_is_decided_with_the_zero_point_added(dtype, zero):
+    """A half goes to the even integer of the result, not of the number: FBGEMM's rule, and with it PyTorch's."""
+    x = torch.arange(0, 40) * 0.25
+    expected = np.rint(x.numpy() / 0.5 + zero).astype(int).tolist()
+    assert torch.quantize_per_tensor(x, 0.5, zero, dtype).int_repr().tolist() == expected
+    steps, zeros = torch.full((2,), 0.5), torch.full((2,), zero)
+    each = torch.quantize_per_channel(x.view(2, 20), steps, zeros, 0, dtype)
+    assert each.int_repr().flatten().tolist() == expected
 
 
 def test_each_channel_may_have_its_scale():

@@ -267,7 +267,7 @@ def _checked(name, input, dtype):
 
 
 def quantize_per_tensor(input, scale, zero_point, dtype):
-    """The nearest integers, ``round(input * (1 / scale)) + zero_point`` within the range of the dtype.
+    """The nearest integers, ``round(input * (1 / scale) + zero_point)`` within the range of the dtype.
 
     >>> torch.quantize_per_tensor(torch.tensor([0.0, 0.5, 9.0]), 0.1, 5, torch.qint8).int_repr()
     tensor([ 5, 10, 95], dtype=torch.int8)
@@ -287,9 +287,9 @@ def _rounded(input, scale, zero_point, integer, least, most):
     if integer is not _C.int32 and isinstance(scale, float):
         return QUANTIZE(input.detach(), scale, zero_point, integer is _C.int8)
     if integer is _C.int32:  # float32 does not hold its bounds
-        found = (input.detach().to(_C.float64) / scale).round() + zero_point
+        found = (input.detach().to(_C.float64) / scale + zero_point).round()
     else:
-        found = (input.detach() * scale.reciprocal()).round() + zero_point
+        found = (input.detach() * scale.reciprocal() + zero_point).round()
     return found.nan_to_num(least, most, least).clamp(least, most).to(integer)
 
 

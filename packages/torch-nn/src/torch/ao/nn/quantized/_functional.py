@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, _seams, nn
+from torch import Tensor, nn
 from torch.nn.quantized.modules.functional_modules import FloatFunctional
 
 from . import _integers
@@ -57,14 +57,12 @@ class QFunctional(nn.Module):
         return self._rounded(torch.cat([one.dequantize() for one in x], dim))
 
     def add_scalar(self, x: Tensor, y: float) -> Tensor:
-        """Within the range of the integers; the scale is that of ``x``."""
-        return torch.quantize_per_tensor(x.dequantize() + y, x.q_scale(), x.q_zero_point(), x.dtype)
+        """The same integers with another zero point, where there is one; the range of the result is that of ``x``, moved."""
+        return self.activation_post_process(torch.ops.quantized.add_scalar(x, y))
 
     def mul_scalar(self, x: Tensor, y: float) -> Tensor:
-        """The same integers with another scale."""
-        if y <= 0:
-            raise NotImplementedError(f"mul_scalar: expected a positive number, got {y}")
-        return _seams.rebuilt_quantized(x.int_repr(), x.q_scale() * y, x.q_zero_point(), None, x.dtype)
+        """The same integers with another scale; those of a negative factor are in reverse order."""
+        return self.activation_post_process(torch.ops.quantized.mul_scalar(x, y))
 
     @classmethod
     def from_float(cls, mod: FloatFunctional, use_precomputed_fake_quant: bool = False) -> Any:
