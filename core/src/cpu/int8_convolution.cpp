@@ -87,8 +87,8 @@ void convolve(const Int8Convolution& p, const uint8_t* weight) {
   const int64_t near = part_of_second_cache(512 << 10) / (stride * int64_t(sizeof(Row)));
   const int64_t most = std::clamp<int64_t>(near / T::kRows * T::kRows, T::kRows, kRowsAtOnce);
   constexpr int64_t kLines = Held<T>::kLines;
-  const int64_t equal = (places + (places + most - 1) / most - 1) / ((places + most - 1) / most);
-  const int64_t rows = (equal + kLines - 1) / kLines * kLines, chunks = (places + rows - 1) / rows;
+  const auto over = [](int64_t all, int64_t each) { return (all + each - 1) / each; };
+  const int64_t rows = over(over(places, over(places, most)), kLines) * kLines, chunks = over(places, rows);
   const int64_t work = rows * stride * kColumns * panels.count;
   const int64_t parts = std::clamp<int64_t>(std::min(num_threads() / chunks, work / kPiece), 1, panels.count);
   const int64_t each = (panels.count + parts - 1) / parts;

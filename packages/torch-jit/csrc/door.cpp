@@ -82,11 +82,11 @@ struct Door {
   std::vector<std::shared_ptr<Program>>* programs;
 };
 
-PyObject* module_as_written(Door* d, PyObject* const* args, Py_ssize_t count, PyObject* by_name);
+PyObject* module_as_written(Door* d, PyObject* args);
 
 PyObject* as_written(Door* d, PyObject* args, PyObject* kwargs) {
   if (!d->call || PyDict_GET_SIZE(kwargs)) return PyObject_Call(d->function, args, kwargs);
-  return module_as_written(d, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), nullptr);
+  return module_as_written(d, args);
 }
 
 // Restores the mode of gradients after a program that sets it.
@@ -226,13 +226,11 @@ struct Behind {
   std::vector<PyObject*> many;
   PyObject** all;
   size_t count;
-  Behind(PyObject* self, PyObject* const* args, Py_ssize_t positional, PyObject* by_name)
-      : count(size_t(positional) + 1) {
-    const size_t n = count + size_t(by_name ? PyTuple_GET_SIZE(by_name) : 0);
-    if (n > std::size(few)) many.resize(n);
+  Behind(PyObject* self, PyObject* args) : count(size_t(PyTuple_GET_SIZE(args)) + 1) {
+    if (count > std::size(few)) many.resize(count);
     all = many.empty() ? few : many.data();
     all[0] = self;
-    std::copy(args, args + n - 1, all + 1);
+    std::copy_n(&PyTuple_GET_ITEM(args, 0), count - 1, all + 1);
   }
 };
 
@@ -254,28 +252,23 @@ PyObject* plain_forward(PyObject* module, PyObject* dict) {
 
 // A module as it was written: what torch.nn.Module.__call__ does, without its frame, where no hook is to run.
 // Of eager's time a Linear of 8 x 8 takes 0.84, a ReLU 0.71, where it was 1.04 (one thread, beside load).
-PyObject* module_as_written(Door* d, PyObject* const* args, Py_ssize_t count, PyObject* by_name) {
+PyObject* module_as_written(Door* d, PyObject* args) {
   PyObject* module = d->function;
   py::object dict = py::reinterpret_steal<py::object>(PyObject_GenericGetDict(module, nullptr));
   if (!dict) return nullptr;
   PyObject* forward = plain_forward(module, dict.ptr());
   if (!forward || _PyType_Lookup(Py_TYPE(module), names().call) != d->call || PyObject_Size(d->running) != 0 ||
       is_hooked(dict.ptr()))
-    return PyObject_Vectorcall(module, args, size_t(count), by_name);
-  Behind all(module, args, count, by_name);
+    return PyObject_Call(module, args, nullptr);
+  Behind all(module, args);
   py::object called = py::reinterpret_borrow<py::object>(forward);
-  PyObject* out = PyObject_Vectorcall(forward, all.all, all.count, by_name);
+  PyObject* out = PyObject_Vectorcall(forward, all.all, all.count, nullptr);
   if (out || !PyErr_ExceptionMatches(PyExc_Exception)) return out;
   PyObject *type, *value, *trace;
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   if (trace) PyException_SetTraceback(value, trace);
-  py::tuple given(count);
-  for (Py_ssize_t i = 0; i < count; ++i) given[size_t(i)] = py::reinterpret_borrow<py::object>(args[i]);
-  py::dict named;
-  for (Py_ssize_t i = 0; by_name && i < PyTuple_GET_SIZE(by_name); ++i)
-    named[PyTuple_GET_ITEM(by_name, i)] = py::reinterpret_borrow<py::object>(args[count + i]);
-  PyObject* said = PyObject_CallFunctionObjArgs(d->name_layer, value, module, given.ptr(), named.ptr(), nullptr);
+  PyObject* said = PyObject_CallFunctionObjArgs(d->name_layer, value, module, args, py::dict().ptr(), nullptr);
   if (!said) PyErr_Clear();
   Py_XDECREF(said);
   PyErr_Restore(type, value, trace);
@@ -295,8 +288,7 @@ PyObject* call_through_door(PyObject* self, PyObject* args, PyObject* by_name) {
   }
   auto* d = reinterpret_cast<Door*>(door);
   const bool hooked = is_hooked(dict.ptr());
-  if (!hooked && (d->plain || stance == 1) && !by_name)
-    return module_as_written(d, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), nullptr);
+  if (!hooked && (d->plain || stance == 1) && !by_name) return module_as_written(d, args);
   py::object named = by_name ? py::reinterpret_borrow<py::object>(by_name) : py::object(py::dict());
   if (!hooked) {
     PyObject* both[] = {args, named.ptr()};
