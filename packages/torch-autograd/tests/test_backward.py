@@ -643,6 +643,19 @@ def test_a_deep_copy_has_the_gradient_of_its_tensor(requires_grad):
     assert copy.deepcopy(sparse).grad.to_dense().tolist() == [1, 1]
 
 
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        (lambda y: torch.autograd.grad(y, 3), "grad: inputs"),
+        (lambda y: torch.autograd.grad(3, y), "grad: outputs"),
+        (lambda y: torch.autograd.backward(3), "backward: tensors"),
+    ],
+)
+def test_what_is_no_tensor_is_named(call, name):
+    with pytest.raises(TypeError, match=f"{name} must be a tensor or several, got int: 3"):
+        call(torch.ones(1, requires_grad=True).sum())
+
+
 def test_gradients_do_not_vanish_in_distinct_elements():
     x = leaf(3.0, 1.0, 3.0)
     for function, dim in ((torch.unique, None), (torch.unique, 0), (torch.unique_consecutive, None)):

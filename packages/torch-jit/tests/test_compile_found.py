@@ -34,7 +34,7 @@ REFUSED = {
     "a branch": lambda x: x if x[x > 9].numel() else -x,
     "a function's own": lambda x: F.interpolate(x[x > 1][None, None], scale_factor=2),
 }
-WHY = r"(values decide( is a condition)?|a size becomes a float) \(.*:\d+ in .*; (what depends on the number of rows|torch.where chooses|without)"
+WHY = r"(values decide( is a condition)?|a number becomes a float) \(.*:\d+ in .*; (what depends on the number of rows|torch.where chooses|without)"
 
 
 @pytest.mark.parametrize("name", CASES)

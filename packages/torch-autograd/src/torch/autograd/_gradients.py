@@ -50,7 +50,7 @@ def backward(
         grad_tensors = grad_variables
     if inputs is not None and not isinstance(inputs, Tensor):
         inputs = (inputs,) if isinstance(inputs, GradientEdge) else tuple(inputs)
-    tensors = _tuple(tensors)
+    tensors = _tuple("backward: tensors", tensors)
     if _is_overridden(tensors):
         return _answer(backward, tensors, tensors, grad_tensors=grad_tensors, retain_graph=retain_graph,
                        create_graph=create_graph, inputs=inputs)  # fmt: skip
@@ -97,7 +97,7 @@ def grad(
         return dict(zip(inputs, found))
     if isinstance(inputs, Mapping):
         raise TypeError(f"grad: inputs must be tensors or a dict of them, not a {type(inputs).__name__}")
-    outputs, inputs = _tuple(outputs), _tuple(inputs)
+    outputs, inputs = _tuple("grad: outputs", outputs), _tuple("grad: inputs", inputs)
     if _is_overridden(outputs + inputs):
         return _answer(grad, outputs + inputs, outputs, inputs, grad_outputs=grad_outputs, retain_graph=retain_graph,
                        create_graph=create_graph, only_inputs=only_inputs, allow_unused=allow_unused,
@@ -112,8 +112,13 @@ def grad(
     return result
 
 
-def _tuple(given):
-    return (given,) if isinstance(given, (Tensor, GradientEdge)) or _overrides(given) else tuple(given)
+def _tuple(name, given):
+    if isinstance(given, (Tensor, GradientEdge)) or _overrides(given):
+        return (given,)
+    try:
+        return tuple(given)
+    except TypeError:
+        raise TypeError(f"{name} must be a tensor or several, got {type(given).__name__}: {given!r:.60}") from None
 
 
 def _overrides(value):

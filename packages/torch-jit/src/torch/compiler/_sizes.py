@@ -41,7 +41,7 @@ class Space:
         self.inside = 0
 
     def escape(self, why):
-        self.observer.stop(f"a size {why}", sys._getframe(2))
+        self.observer.stop(f"a {'number' if self.reads else 'size'} {why}", sys._getframe(2))
         raise Escaped(why)
 
     def ask(self, text, answer):
