@@ -133,7 +133,8 @@ def test_the_gradient_of_a_mask_is_added_up_over_the_heads_that_share_it(shape, 
         q, k, v = (numbers((2, 3, rows, 8), torch.float64, i).to(device) for i, rows in enumerate((6, 9, 9)))
         mask = numbers(shape, torch.float64, 4).to(device).requires_grad_()
         q.requires_grad_()
-        out = F.scaled_dot_product_attention(q, k, v, mask, is_causal=causal)
+        above = ~torch.ones(6, 9, dtype=torch.bool, device=device).tril()
+        out = F.scaled_dot_product_attention(q, k, v, mask.masked_fill(above, -math.inf) if causal else mask)
         (first,) = torch.autograd.grad(out.square().sum(), mask, create_graph=True)
         return [first, *torch.autograd.grad(first.square().sum(), (q, mask))]
 
