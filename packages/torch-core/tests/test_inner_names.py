@@ -112,6 +112,8 @@ def test_the_compiler_to_native_code_answers_questions(monkeypatch, tmp_path):
     with config.patch(max_autotune=True, unheard_of=1):
         assert config.max_autotune and config.unheard_of == 1
     assert not config.max_autotune and not hasattr(config, "unheard_of")
+    with config.patch("freezing", True):
+        assert config.freezing
     monkeypatch.setenv("PATH", "")
     with pytest.raises(RuntimeError, match="no C\\+\\+ compiler"):
         get_cpp_compiler()

@@ -42,7 +42,8 @@ Guards::Kind Guards::kind_of(std::string_view name) {
       {"const", Kind::Const},   {"cell", Kind::Cell},     {"key", Kind::Key},     {"index", Kind::Index},
       {"attr", Kind::Attr},     {"is", Kind::Is},         {"equal", Kind::Equal}, {"type", Kind::Type},
       {"len", Kind::Len},       {"keys", Kind::Keys},     {"same", Kind::Same},   {"absent", Kind::Absent},
-      {"noattr", Kind::NoAttr}, {"tensor", Kind::Tensor}, {"class", Kind::Class}, {"sizes", Kind::Sizes}};
+      {"noattr", Kind::NoAttr}, {"tensor", Kind::Tensor}, {"class", Kind::Class}, {"sizes", Kind::Sizes},
+      {"code", Kind::Code}};
   for (const auto& [n, kind] : names)
     if (n == name) return kind;
   throw_error(ErrorKind::Value, message("guards: there is no step ", name));
@@ -220,6 +221,8 @@ bool Guards::holds(const Step& s, Slots& slots) const {
       if (!answer) PyErr_Clear();
       return answer && answer.is(py::bool_(true));
     }
+    case Kind::Code:
+      return PyFunction_Check(v) && PyFunction_GET_CODE(v) == s.value.ptr();
     case Kind::Class: {
       auto* type = reinterpret_cast<PyTypeObject*>(v);
       unsigned now = version_of(type);

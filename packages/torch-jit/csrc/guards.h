@@ -63,7 +63,8 @@ class Guards {
     NoAttr,
     Tensor,
     Class,
-    Sizes
+    Sizes,
+    Code
   };
   // In place of a dim: a number that is an argument itself, and the number that a tensor of one element holds.
   static constexpr uint32_t kWhole = 0xFFFFFFFF, kValue = 0xFFFFFFFE;

@@ -4,6 +4,7 @@ import copy
 import inspect
 import pickle
 import time
+import warnings
 import weakref
 
 import pytest
@@ -151,6 +152,19 @@ def test_a_module_is_compiled_in_place():
         assert torch.equal(outer(x), expected + 1)
     with pytest.raises(TypeError):
         net.compile(speed="high", other=1, model=net)
+
+
+def test_the_mode_of_a_compiled_module_is_that_of_the_module():
+    class Frozen(nn.Linear):
+        def train(self, mode=True):
+            return super().train(False)
+
+    for net in nn.Linear(2, 2), Frozen(2, 2):
+        compiled = torch.compile(net)
+        for change in (net.eval, net.train, compiled.eval, compiled.train):
+            assert change() in (net, compiled) and compiled.training is net.training
+        compiled.training = False
+        assert not net.training and not compiled.training
 
 
 def test_lists_of_indices_are_constants():
@@ -362,12 +376,35 @@ def test_results_go_into_tensors_that_are_given():
         assert is_given and same and torch.equal(got, result) and torch.equal(ours, expected)
     with pytest.raises(RuntimeError, match="don't support automatic differentiation"):
         f(torch.randn(2, 3, requires_grad=True), torch.ones(2, 2))
-    negated = torch.compile(lambda x, out: torch.neg(x, out=out), dynamic=True, fullgraph=True)
+    negated = torch.compile(lambda x, out: torch.mul(x, -1, out=out), dynamic=True, fullgraph=True)
     assert negated(torch.ones(2, 3), torch.empty(2, 3)).tolist() == [[-1] * 3] * 2
-    with pytest.raises(RuntimeError, match="expanded size"):
-        negated(torch.ones(3, 3), torch.empty(5, 3))
-    with pytest.raises(torch._dynamo.exc.Unsupported, match="another shape or dtype than out has"):
-        negated(torch.ones(2, 3), torch.empty(2, 3, dtype=torch.float64))
+    for other in torch.empty(0), torch.empty(2, 3, dtype=torch.float64):
+        with pytest.raises(torch._dynamo.exc.Unsupported, match="another shape or dtype than out has"):
+            negated(torch.ones(2, 3), other)
+
+
+@pytest.mark.parametrize("dynamic", [None, True, False])
+def test_a_result_that_is_given_grows_as_it_does_without_compiling(dynamic):
+    def drawn(x, out):
+        return torch.sigmoid(x, out=out) + torch.randn(out.shape, out=torch.empty(0))
+
+    compiled = torch.compile(drawn, dynamic=dynamic)
+    for n, room in [(3, 3), (4, 4), (5, 0), (6, 6), (1, 1), (2, 0)]:
+        x, (out, expected) = torch.randn(n), (torch.zeros(room) for _ in range(2))
+        torch.manual_seed(n)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of results that grow
+            wanted = drawn(x, expected), torch.rand(1)
+            torch.manual_seed(n)
+            found = compiled(x, out), torch.rand(1)
+        assert torch.equal(out, expected) and all(map(torch.equal, found, wanted))
+
+
+def test_a_result_that_is_given_has_a_dtype_that_takes_it():
+    compiled = torch.compile(lambda x, out: torch.add(x, 0.5, out=out))
+    assert compiled(torch.ones(2), torch.zeros(2, dtype=torch.float64)).tolist() == [1.5, 1.5]
+    with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+        compiled(torch.ones(2), torch.zeros(2, dtype=torch.int64))
 
 
 def test_attention_of_many_scores_is_captured_whole():

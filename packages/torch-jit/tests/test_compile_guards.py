@@ -341,3 +341,32 @@ def test_attributes_that_a_program_gives_its_tensors_are_looked_for_anew():
     tagged.tag = 5
     agrees(lambda x: x * getattr(x, "tag", 1), (x,), (tagged,), (x,))
     agrees(lambda x: x * 2 if hasattr(x, "tag") else x * 3, (x,), (tagged,), (x,))
+
+
+def test_a_function_with_another_code_makes_another_program():
+    """As tools that reload modules do it: the functions stay, and get the code of the new ones."""
+
+    def inner(x, by=1):
+        return x + by
+
+    def f(x):
+        return inner(x) * 2
+
+    g, x = torch.compile(f, fullgraph=True), torch.ones(1)
+    assert g(x).item() == g(x).item() == 4
+    inner.__code__ = (lambda x, by: x - by).__code__
+    assert g(x).item() == g(x).item() == 0
+    first = f.__code__
+    f.__code__ = _plus_five(inner).__code__
+    assert g(x).item() == g(x).item() == 5
+    f.__code__ = first
+    assert g(x).item() == 0
+    assert g._compiled.captures == 3
+    assert "another __code__" in g._compiled.programs[0].guards.why((x,), {})
+
+
+def _plus_five(inner):
+    def f(x):
+        return inner(x) + 5
+
+    return f

@@ -5,6 +5,7 @@ import collections.abc
 import contextlib
 import enum
 import functools
+import operator
 
 import pytest
 import torch
@@ -340,3 +341,58 @@ def test_whether_a_trace_runs_is_asked_in_a_whole_program():
     compiled = torch.compile(asked, fullgraph=True)
     for _ in range(3):
         assert torch.equal(compiled(torch.ones(2)), asked(torch.ones(2)))
+
+
+class Table(collections.abc.MutableMapping):
+    def __init__(self, **held):
+        self.held = held
+
+    def __getitem__(self, key):
+        return self.held[key]
+
+    def __setitem__(self, key, value):
+        self.held[key] = value
+
+    def __delitem__(self, key):
+        del self.held[key]
+
+    def __iter__(self):
+        return iter(self.held)
+
+    def __len__(self):
+        return len(self.held)
+
+
+def test_a_dict_is_made_of_an_object_that_is_a_mapping():
+    table, x = Table(a=torch.ones(2), b=2), torch.randn(2)
+
+    def f(x):
+        made = dict(table, c=3)
+        return x * made["a"] + made["b"] + made["c"] + len(made)
+
+    compiled = torch.compile(f, fullgraph=True)
+    for _ in range(2):
+        assert torch.equal(compiled(x), x + 8)
+    table["b"] = 4
+    assert torch.equal(compiled(x), x + 10)
+    table["d"] = 0
+    assert torch.equal(compiled(x), x + 11)
+
+
+def test_methods_are_called_by_a_caller_that_has_arguments_by_name():
+    def f(x, y):
+        return operator.methodcaller("add", y, alpha=2)(x), operator.methodcaller("sum", dim=0)(x)
+
+    compiled, x = torch.compile(f, fullgraph=True), torch.randn(3)
+    for _ in range(2):
+        assert all(map(torch.equal, compiled(x, x), f(x, x)))
+
+
+def test_truth_that_is_no_bool_is_an_error():
+    class Odd:
+        def __bool__(self):
+            return 1.5
+
+    for call in (f := lambda x, odd: x if odd else -x), torch.compile(f):
+        with pytest.raises(TypeError, match="__bool__ should return bool, returned float"):
+            call(torch.ones(1), Odd())

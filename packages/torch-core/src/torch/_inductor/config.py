@@ -14,8 +14,10 @@ triton, cpp = types.SimpleNamespace(cudagraphs=False, unique_kernel_names=False)
 
 
 @contextlib.contextmanager
-def patch(changes=None, **more):
+def patch(changes=None, value=None, **more):
     """Settings for the length of a block."""
+    if isinstance(changes, str):
+        changes = {changes: value}
     given = {**(changes or {}), **more}
     missing = object()
     before = {name: globals().get(name, missing) for name in given}

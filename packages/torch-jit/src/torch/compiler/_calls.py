@@ -80,9 +80,10 @@ def call(observer, function, args, kwargs):
     if kind is operator.attrgetter:
         return _gotten(observer, function, *args)
     if kind is operator.methodcaller:
-        make, (name, *given) = function.__reduce__()
-        name, named_ = (name, {}) if make is operator.methodcaller else (given[0], make.keywords)
-        return call(observer, observer.attr(args[0], name), given, named_)
+        make, given = function.__reduce__()
+        if make is not operator.methodcaller:  # a partial that has the name and the arguments by name
+            return call(observer, observer.attr(args[0], make.args[0]), given, make.keywords)
+        return call(observer, observer.attr(args[0], given[0]), given[1:], {})
     if kind in TYPES and isinstance(getattr(function, "__origin__", None), type):
         return _of_generic(observer, function, args, kwargs)
     if isinstance(function, Operator):
@@ -358,9 +359,15 @@ def _into(observer, function, args, kwargs):
         return _stopped(
             observer, f"{function.__name__}(out=...) is called on tensors that need gradients", function, args, kwargs
         )
+    drawn = observer.aside(torch.get_rng_state, (), {})[0]
     result = _operator(observer, function, args, others)
     if not isinstance(result, torch.Tensor) or result.shape != out.shape or result.dtype != out.dtype:
         observer.stop(f"{function.__name__}(out=...) gets another shape or dtype than out has")
+    if (
+        observer.reason is not None
+    ):  # the operator itself resizes out, casts to its dtype or refuses to, with the same numbers
+        torch.set_rng_state(drawn)
+        return function(*args, **kwargs)
     same = _operator(observer, torch.Tensor.expand_as, (out, result), {})  # an error at sizes where they differ
     _operator(observer, torch.Tensor.copy_, (same, result), {})
     return out
@@ -442,7 +449,23 @@ def _iterated(observer, function, args):
         return tuple(map(observer.iter, args))
     if not args or (len(args) > 1 and function in (max, min)):
         return args
+    if function is dict and _is_mapping(args[0]):
+        return (_items(observer, args[0]),)
     return args if function is reversed else (observer.iter(args[0]), *args[1:])
+
+
+def _is_mapping(value):
+    """Whether a dict is made of the keys of an object of Python, and what it has under each."""
+    kind = type(value)
+    return isinstance(of_class(kind, "keys"), types.FunctionType) and not is_kind_of(
+        kind, dict, collections.OrderedDict
+    )
+
+
+def _items(observer, mapping):
+    """The items of an object that is a mapping by its methods."""
+    get = observer.attr(mapping, "__getitem__")
+    return [(key, observer.apply(get, key)) for key in observer.iter(observer.apply(observer.attr(mapping, "keys")))]
 
 
 def _is_simple(value):

@@ -142,7 +142,7 @@ def _holds(kind, value, rest, values):
         "is": lambda: value is rest[0], "equal": lambda: same_value(value, rest[0]), "type": lambda: type(value) is rest[0],
         "len": lambda: len(value) == rest[0], "keys": lambda: list(value) == list(rest[0]), "same": lambda: value is values[rest[0]],
         "class": lambda: rest[1] is of_class(value, rest[0]),
-        "absent": lambda: rest[0] not in value, "noattr": lambda: not hasattr(value, rest[0]),
+        "code": lambda: value.__code__ is rest[0], "absent": lambda: rest[0] not in value, "noattr": lambda: not hasattr(value, rest[0]),
         "tensor": lambda: isinstance(value, torch.Tensor) and not _differs(rest[0], layout_of(value)),
         "sizes": lambda: rest[0](*(_asked(values[slot], dim) for slot, dim in rest[1])),
     }[kind]()  # fmt: skip
@@ -184,6 +184,7 @@ def _said(kind, value, rest):
         "keys": "has other keys",
         "same": "is another object",
         "class": f"{rest[0]} is another",
+        "code": "has another __code__",
         "sizes": "has sizes that another program is for",
     }.get(kind, f"{kind} {rest[0]!r} no longer holds")
 

@@ -236,6 +236,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
             sys.setprofile(profile)
         if code is None:
             return function(*args, **kwargs)
+        self.guards.check("code", ("const", function), function.__code__)
         for value, source in _defaults(function):
             self.outside_value(value, source)
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))

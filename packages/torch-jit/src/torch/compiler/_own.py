@@ -146,7 +146,10 @@ class Operators:
         """``if value:``."""
         if self.reason is None:
             if own(value, "__bool__"):
-                return self.apply(self.method(value, "__bool__"))
+                found = self.apply(self.method(value, "__bool__"))
+                if not isinstance(found, bool):
+                    raise TypeError(f"__bool__ should return bool, returned {type(found).__name__}")
+                return found
             if of_class(type(value), "__bool__") is None and own(value, "__len__"):
                 return self.apply(self.method(value, "__len__"))
         return value

@@ -10,9 +10,12 @@ allow_unspec_int_on_nn_module = force_parameter_static_shapes = False
 skip_fwd_side_effects_in_bwd_under_checkpoint = False
 
 
-def patch(changes=None, **more):
+def patch(changes=None, value=None, **more):
     """Settings for the length of a block."""
     from contextlib import contextmanager
+
+    if isinstance(changes, str):
+        changes = {changes: value}
 
     @contextmanager
     def block():

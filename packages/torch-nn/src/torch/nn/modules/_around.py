@@ -11,8 +11,17 @@ class Around(Module):
 
     def __init__(self, mod):
         super().__init__()
+        del self.__dict__["training"]
         self._orig_mod = mod
-        self.training = mod.training
+
+    @property
+    def training(self):
+        """Whether the module within trains."""
+        return self._orig_mod.training
+
+    @training.setter
+    def training(self, mode):
+        self._orig_mod.training = mode
 
     def __getattr__(self, name):
         if name == "_orig_mod":
@@ -27,9 +36,9 @@ class Around(Module):
             setattr(self._orig_mod, name, value)
 
     def train(self, mode=True):
-        """Set training mode here and in the module."""
+        """Set the training mode of the module, as its own ``train`` does."""
         self._orig_mod.train(mode)
-        return super().train(mode)
+        return self
 
     def __getitem__(self, key):
         return self._orig_mod[key]
