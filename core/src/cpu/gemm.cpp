@@ -9,11 +9,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "cpu/gemm_kernels.h"
 #include "kernels/finish.h"
 #include "kernels/gemm_pack.h"
+#include "levels/caches.h"
 #include "storage/forms.h"
 #include "torch/core/pool.h"
 
@@ -157,11 +159,16 @@ void dot_product(const Product<T>& p) {
 
 // --- direct ---
 
+// Chunks of k leave a panel of B in L1, or near it. They are cut evenly: 784 is 262 + 262 + 260, not 384 + 384 + 16.
 template <class T>
-constexpr int64_t kChunk = sizeof(T) == 4 ? 384 : 256;  // of k: a panel of B stays in L1
+constexpr int64_t chunk_of(int64_t k) {
+  constexpr int64_t kMost = sizeof(T) == 4 ? 384 : 256;
+  return ceil_div(k, ceil_div(k, kMost));
+}
 
 template <class T, bool Pairs>
-void direct_block(const Product<T>& p, const Block& at, int64_t k0, int64_t k1, MatrixView<const T> add) {
+void direct_block(const Product<T>& p, const Block& at, int64_t k0, int64_t k1, MatrixView<const T> add,
+                  bool far = false) {
   constexpr int L = kLanes<T>, kWideRows = kVectorBytes == 64 ? 6 : 0;
   static constexpr auto kOne = panel_table<T, Pairs, 1, false, false>(),
                         kOneEdge = panel_table<T, Pairs, 1, false, true>();
@@ -175,8 +182,9 @@ void direct_block(const Product<T>& p, const Block& at, int64_t k0, int64_t k1, 
     const PanelFn<T>* table = nullptr;
     int64_t width = std::min<int64_t>(left, 2 * L);
     if constexpr (kWideRows > 0) {
-      static constexpr auto kFour = panel_table<T, Pairs, 4, false, false, kWideRows>();
-      if (wide && left >= 4 * L) table = kFour.data(), width = 4 * L;
+      static constexpr auto kFour = panel_table<T, Pairs, 4, false, false, kWideRows>(),
+                            kFarFour = panel_table<T, Pairs, 4, false, false, kWideRows, true>();
+      if (wide && left >= 4 * L) table = (far ? kFarFour : kFour).data(), width = 4 * L;
     }
     if (!table) table = (width == 2 * L ? kTwo : width > L ? kTwoEdge : width == L ? kOne : kOneEdge).data();
     for (int64_t x = 0; x < blocks; ++x) {
@@ -196,6 +204,7 @@ void direct_product(const Product<T>& p) {
   constexpr int64_t kRun = 32, kSlice = 2048, kRowsAtOnce = 6;
   const bool few = p.m <= kMostRows && p.k > 2 * kRun && p.k * p.n > 65536;
   const bool outer = p.k <= 2 && p.m * p.n > 65536;
+  const bool far = p.k * p.n * int64_t(sizeof(T)) > part_of_second_cache(1 << 20);
   const double work = 2.0 * p.m * p.n * p.k + (few ? 8.0 * p.n * p.k : 0);
   over_blocks(work, p.m, p.n, kMostRows, 4 * kLanes<T>, 1 << 20, [&](const Block& block) {
     const MatrixView<const T> add = addend(p, block);
@@ -205,15 +214,15 @@ void direct_product(const Product<T>& p) {
         direct_block<T, Pairs>(p, {i, std::min(block.i1, i + kRowsAtOnce), block.j0, block.j1}, 0, p.k, add);
       return finish(p, block);
     }
-    if (!few) {  // in runs of k that leave a panel of B in L1 for the next rows
-      for (int64_t k = 0; k < p.k; k += kChunk<T>)
-        direct_block<T, Pairs>(p, block, k, std::min(p.k, k + kChunk<T>), add_at(k));
+    if (!few) {
+      for (int64_t k = 0, chunk = chunk_of<T>(p.k); k < p.k; k += chunk)
+        direct_block<T, Pairs>(p, block, k, std::min(p.k, k + chunk), add_at(k));
       return finish(p, block);
     }
     for (int64_t j = block.j0; j < block.j1; j += kSlice)
       for (int64_t k = 0; k < p.k; k += kRun)
         direct_block<T, Pairs>(p, {block.i0, block.i1, j, std::min(block.j1, j + kSlice)}, k, std::min(p.k, k + kRun),
-                               add_at(k));
+                               add_at(k), far);
     finish(p, block);
   });
 }
@@ -232,7 +241,8 @@ struct Packed {
   MatrixView<const T> source;  // [i][k]
   int64_t count, tile, width;  // rows in all, per panel, and the room a panel has for them
   int64_t kc, panels;
-  T* data;  // const where it is a form (storage/forms.h)
+  bool padded;  // room without rows is read, as zeros: B's, in whole registers
+  T* data;      // const where it is a form (storage/forms.h)
 
   static constexpr int64_t kGroup = 8;
   int64_t tasks(int64_t chunks) const { return chunks * ceil_div(panels, kGroup); }
@@ -250,9 +260,12 @@ struct Packed {
       for (int64_t x = first; x < whole; ++x)
         for (int64_t r = 0; r < width; r += kLanes<T>)
           store(out + (x * kc + p) * width + r, load(source.at(x * width + r, q * kc + p)));
-    for (int64_t x = std::max(first, whole); x < last; ++x)
-      pack_panel<T>({source.at(x * tile, q * kc), source.row, source.col}, std::min(tile, count - x * tile), k, width,
-                    out + x * width * kc);
+    for (int64_t x = std::max(first, whole); x < last; ++x) {
+      const int64_t rows = std::min(tile, count - x * tile);
+      T* const panel = out + x * width * kc;
+      if (padded && rows < width) std::fill_n(panel, k * width, T(0));
+      pack_panel<T>({source.at(x * tile, q * kc), source.row, source.col}, rows, k, width, panel);
+    }
   }
 };
 
@@ -268,8 +281,7 @@ template <class T>
 constexpr int64_t kColumns = 2 * kLanes<T>;  // of a panel
 template <class T>
 Packed<T> all_of_b(int64_t n, int64_t k, MatrixView<const T> b, T* to) {
-  const int64_t kc = std::min(kChunk<T>, k);
-  return {{b.data, b.col, b.row}, n, kColumns<T>, kColumns<T>, kc, ceil_div(n, kColumns<T>), to};
+  return {{b.data, b.col, b.row}, n, kColumns<T>, kColumns<T>, chunk_of<T>(k), ceil_div(n, kColumns<T>), true, to};
 }
 template <class T>
 int64_t packed_size(int64_t n, int64_t k) {
@@ -287,9 +299,20 @@ template <class T>
 const T* packed_once(const Product<T>& p) {
   constexpr int64_t kManyRows = 1024;
   if (p.m > kManyRows) return nullptr;
-  const int64_t kc = std::min(kChunk<T>, p.k);
+  const int64_t kc = chunk_of<T>(p.k);
   const FormKey key{p.b.data, FormKind::Columns, {p.n, p.k, p.b.row, p.b.col, kColumns<T>, kc, int64_t(sizeof(T))}};
   return form_of<T>(key, packed_size<T>(p.n, p.k), [&](T* to) { pack_b<T>(p.n, p.k, p.b, to); });
+}
+
+// Few panels of B do not pay for packing A, whose rows are read as fast where they lie: 64 x 784 x 512 of constant
+// weights 214 -> 204 us, 64 x 512 x 10 10.4 -> 6.6 (one thread of an AMD EPYC, Zen 5).
+constexpr int64_t kPanelsInPlace = 32;
+// Unless they meet in the sets of the first cache, with a line of each vector of B.
+template <class T>
+bool rows_collide(int64_t row, int64_t tile) {
+  constexpr int64_t kWay = 4096;  // bytes: as far as a processor reads an address before it knows the page
+  const int64_t ways = part_of_first_cache(8), sets = kWay / std::gcd(row * int64_t(sizeof(T)), kWay);
+  return ceil_div(tile, sets) + 2 > ways;
 }
 
 // c.col == 1.
@@ -300,15 +323,14 @@ void packed_product(const Product<T>& p) {
   static constexpr auto kTable = panel_table<T, Pairs, 2, false, false>(),
                         kEdgeTable = panel_table<T, Pairs, 2, false, true>();
   static constexpr auto kEdgeOne = panel_table<T, Pairs, 1, false, true>();
-  const int64_t kc = std::min(kChunk<T>, p.k), m_side = std::min<int64_t>(p.m, 8192);
+  const int64_t kc = chunk_of<T>(p.k), m_side = std::min<int64_t>(p.m, 8192);
   const T* const whole_b = p.packed ? p.packed : packed_once(p);
   const int64_t n_side =
       whole_b ? p.n : std::min<int64_t>(p.n, kPackedBytes / (kc * static_cast<int64_t>(sizeof(T))) / kWidth * kWidth);
   const int64_t tile = tile_rows(m_side), panels_a = ceil_div(m_side, tile), panels_b = ceil_div(n_side, kWidth);
   const int64_t per_k = (m_side + (whole_b ? 0 : n_side)) * static_cast<int64_t>(sizeof(T));
   const int64_t chunks = std::min(ceil_div(p.k, kc), std::max<int64_t>(kPackedBytes / (per_k * kc), 1));
-  // Few panels of B do not pay for packing A, unless its rows collide in the cache.
-  const bool pack_a = panels_b > 4 || p.a.col != 1 || p.a.row * static_cast<int64_t>(sizeof(T)) % 2048 == 0;
+  const bool pack_a = p.a.col != 1 || panels_b > kPanelsInPlace || rows_collide<T>(p.a.row, tile);
   const Scratch<T> memory_a(pack_a ? panels_a * kMostRows * kc * chunks : 1),
       memory_b(whole_b ? 1 : panels_b * kWidth * kc * chunks);
 
@@ -317,11 +339,17 @@ void packed_product(const Product<T>& p) {
     for (int64_t j0 = 0; j0 < p.n; j0 += n_side)
       for (int64_t i0 = 0; i0 < p.m; i0 += m_side) {
         const int64_t rows = std::min(m_side, p.m - i0), columns = std::min(n_side, p.n - j0);
-        const Packed<T> a{
-            {p.a.at(i0, k0), p.a.row, p.a.col}, rows, tile, kMostRows, kc, ceil_div(rows, tile), memory_a.data()};
+        const Packed<T> a{{p.a.at(i0, k0), p.a.row, p.a.col},
+                          rows,
+                          tile,
+                          kMostRows,
+                          kc,
+                          ceil_div(rows, tile),
+                          false,
+                          memory_a.data()};
         T* const panels_of_b = whole_b ? const_cast<T*>(whole_b) + k0 / kc * panels_b * kWidth * kc : memory_b.data();
-        const Packed<T> b{{p.b.at(k0, j0), p.b.col, p.b.row}, columns,    kWidth, kWidth, kc,
-                          ceil_div(columns, kWidth),          panels_of_b};
+        const Packed<T> b{{p.b.at(k0, j0), p.b.col, p.b.row}, columns, kWidth,     kWidth, kc,
+                          ceil_div(columns, kWidth),          true,    panels_of_b};
         const int64_t tasks_a = pack_a ? a.tasks(here) : 0, tasks_b = i0 == 0 && !whole_b ? b.tasks(here) : 0;
         const auto pack_task = [&](int64_t t) { t < tasks_b ? b.pack(t, depth) : a.pack(t - tasks_b, depth); };
         const double flops = 2.0 * rows * columns * depth;

@@ -63,13 +63,10 @@ int64_t transpose_rows(MatrixView<const T> source, int64_t rows, int64_t k, int6
   return done;
 }
 
-// `rows` <= width rows of `source`, which starts at the panel's first element; missing rows become zero.
+// `rows` <= width rows of `source`, which starts at the panel's first element; the room of others stays as it is.
 template <class T>
 void pack_panel(MatrixView<const T> source, int64_t rows, int64_t k, int64_t width, T* out) {
   constexpr int kFew = 16 / sizeof(T), kHalf = std::max(kFew, kLanes<T> / 2);
-  if (rows < width)
-    for (int64_t p = 0; p < k; ++p)
-      for (int64_t r = rows; r < width; ++r) out[p * width + r] = 0;
   if (source.row == 1) {
     if (rows == width && width % kLanes<T> == 0) {
       for (int64_t p = 0; p < k; ++p)
