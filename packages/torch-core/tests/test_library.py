@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, _seams
@@ -422,3 +423,13 @@ def test_a_function_for_autocast_is_called_where_that_is_on():
         assert torch.ops.autocast_function.twice(x).dtype == torch.bfloat16
         assert torch.is_autocast_enabled("cpu")
     assert seen == [False]
+
+
+def test_numbers_of_numpy_are_numbers():
+    library = torch.library.Library("of_numpys_numbers", "DEF")
+    library.define("scaled(Tensor x, float by, int plus) -> Tensor")
+    library.impl("scaled", lambda x, by, plus: x * float(by) + int(plus), "CompositeExplicitAutograd")
+    scaled, x = torch.ops.of_numpys_numbers.scaled, torch.ones(2)
+    assert scaled(x, np.float32(0.5), np.int64(2)).tolist() == [2.5, 2.5]
+    with pytest.raises(RuntimeError, match="value of type 'int' for argument 'plus' but instead found type 'float32'"):
+        scaled(x, 0.5, np.float32(2))

@@ -112,12 +112,140 @@ def test_other_functions_compare_or_are_refused():
     for refused in (lambda: q + 1, lambda: q.sum(), lambda: q @ q.t(), lambda: q.to(torch.float64), lambda: q.abs()):
         with pytest.raises(NotImplementedError, match=r"not there for quantized tensors; call dequantize\(\) first"):
             refused()
-    with pytest.raises(NotImplementedError, match="quantized tensors are not written to"):
-        q[0] = 1
     with pytest.raises(TypeError, match="NumPy has no quantized numbers"):
         q.numpy()
     with pytest.raises(RuntimeError, match="cat: expected one scale and zero point"):
         torch.cat([q, quantized([[1.0, 2.0, 3.0]], 0.2)])
+
+
+@pytest.mark.parametrize("dtype", [torch.quint8, torch.qint8, torch.qint32])
+def test_results_from_0_to_1_use_all_integers_of_their_dtype(dtype):
+    """Scales and zero points as recorded: those of signed integers begin at their least one."""
+    q = torch.quantize_per_tensor(torch.tensor([-40.0, 0.0, 40.0]), 0.5, 0, dtype)
+    bits, least = torch.iinfo(dtype).bits, torch.iinfo(dtype).min
+    for function in (torch.sigmoid, torch.nn.functional.hardsigmoid) if hasattr(torch, "nn") else (torch.sigmoid,):
+        found = function(q)
+        assert (found.q_scale(), found.q_zero_point()) == (2.0**-bits, least)
+        assert np.allclose(found.dequantize(), [0.5 if dtype is torch.quint8 else 0.0, 0.5, 1.0], atol=2.0**-bits)
+    found = torch.tanh(q)
+    assert (found.q_scale(), found.q_zero_point()) == (2.0 ** (1 - bits), 128 if dtype is torch.quint8 else 0)
+
+
+def test_zero_points_of_channels_may_be_floats():
+    x, steps, zeros = torch.tensor([[1.0, 2.0], [1.0, 2.0]]), torch.tensor([0.1, 0.3]), torch.tensor([0.4, 2.75])
+    q = torch.quantize_per_channel(x, steps, zeros, 0, torch.quint8)
+    assert q.qscheme() == torch.per_channel_affine_float_qparams
+    assert torch.equal(q.q_per_channel_zero_points(), zeros) and torch.equal(q.q_per_channel_scales(), steps)
+    assert q.int_repr().tolist() == [[10, 20], [6, 9]]
+    assert torch.equal(q.dequantize(), (q.int_repr() - zeros[:, None]) * steps[:, None])
+
+
+@pytest.mark.parametrize("dtype, per", [(torch.quint4x2, 2), (torch.quint2x4, 4)])
+def test_integers_of_less_than_a_byte_are_packed_where_they_are_shown(dtype, per):
+    q = torch.quantize_per_tensor(torch.tensor([[1.0, 2.0, 3.0, 99.0, 1.0]]), 1.0, 0, dtype)
+    most = 4 ** (4 // per) - 1
+    each = [1, 2, 3, most, 1]
+    expected = [sum(v << (8 // per * i) for i, v in enumerate(each[k : k + per])) for k in range(0, 5, per)]
+    assert q.int_repr().tolist() == expected and q.dtype == dtype and q.dequantize().tolist() == [each]
+    assert q[0, 1:3].dequantize().tolist() == [2.0, 3.0]
+
+
+def test_quantized_tensors_are_made_of_integers_and_empty():
+    integers = torch.tensor([[3, 5], [7, 9]], dtype=torch.int8)
+    q = torch._make_per_tensor_quantized_tensor(integers, 0.5, 1)
+    assert q.dtype is torch.qint8 and q.dequantize().tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    integers.zero_()
+    assert q.int_repr().tolist() == [[3, 5], [7, 9]]  # a copy
+    steps, zeros = torch.tensor([0.5, 1.0]), torch.tensor([1, 2])
+    c = torch._make_per_channel_quantized_tensor(q.int_repr(), steps, zeros, -1)
+    assert c.q_per_channel_axis() == 1 and c.dequantize().tolist() == [[1.0, 3.0], [3.0, 7.0]]
+    for made in (
+        torch._empty_affine_quantized([2, 3], scale=0.5, zero_point=1, dtype=torch.qint8), torch.empty_quantized([2, 3], q),
+    ):  # fmt: skip
+        assert made.shape == (2, 3) and made.q_scale() == 0.5 and made.q_zero_point() == 1 and made.dtype is torch.qint8
+    made = torch._empty_per_channel_affine_quantized(
+        [3, 2], scales=steps, zero_points=zeros, axis=1, dtype=torch.quint8
+    )
+    assert made.q_per_channel_scales().tolist() == steps.tolist() and made.dtype is torch.quint8
+    like = torch.empty_like(q)
+    assert like.q_scale() == 0.5 and like.shape == q.shape and like.data_ptr() != q.data_ptr()
+    with pytest.raises(RuntimeError, match="expected integers of int8, uint8 or int32, got torch.int64"):
+        torch._make_per_tensor_quantized_tensor(torch.ones(2, dtype=torch.int64), 0.5, 1)
+    with pytest.raises(RuntimeError, match="expected 3 scales and zero points"):
+        torch._empty_per_channel_affine_quantized([2, 3], scales=steps, zero_points=zeros, axis=1, dtype=torch.quint8)
+    with pytest.raises(RuntimeError, match="expected a quantized dtype such as torch.quint8, got None"):
+        torch._empty_affine_quantized([2], scale=1.0, zero_point=0)
+
+
+def test_what_is_written_is_rounded_to_the_scale():
+    q = quantized([[1.0, -2.0, 3.0], [0.0, 0.5, 9.0]])
+    row, address = q[1], q.data_ptr()
+    q[0, 1], q[1] = 0.26, torch.tensor([0.1, 99.0, -99.0])
+    assert q.int_repr().tolist() == [[20, 13, 40], [11, 255, 0]] and row.int_repr().tolist() == [11, 255, 0]
+    q[0] = quantized([[0.4, 0.8, 1.2]], 0.4, 0)[0]  # of another scale
+    assert q.int_repr()[0].tolist() == [14, 18, 22]
+    q[torch.tensor([0, 1]), torch.tensor([0, 1])] = torch.tensor([1.0, 2.0])
+    assert q.int_repr().tolist() == [[20, 18, 22], [11, 30, 0]]
+    q[q > 1.1] = -0.5
+    assert q.int_repr().tolist() == [[20, 18, 5], [11, 5, 0]] and q.data_ptr() == address
+    filled = q.masked_fill(q < 0, 0.7)
+    assert filled.int_repr().tolist() == [[20, 18, 17], [11, 17, 17]] and q.int_repr()[0, 2] == 5
+    assert q.masked_fill_(q < 0, 0.0) is q and q.int_repr().tolist() == [[20, 18, 10], [11, 10, 10]]
+    assert q.index_put((torch.tensor([1]),), torch.tensor(1.0)).int_repr().tolist() == [[20, 18, 10], [20, 20, 20]]
+    assert q.fill_(2.0).int_repr().unique().tolist() == [30] and q.zero_().int_repr().unique().tolist() == [10]
+    assert q.copy_(torch.tensor([1.0, 2.0, 3.0])) is q and q.int_repr().tolist() == [[20, 30, 40]] * 2
+    other = quantized([[1.0, 2.0, 3.0]], 0.5, 2)
+    q.copy_(other.expand(2, 3))
+    assert q.q_scale() == 0.5 and q.q_zero_point() == 2 and q.int_repr().tolist() == [[4, 6, 8]] * 2
+    with pytest.raises(RuntimeError, match="please use dequantize"):
+        torch.ones(2, 3).copy_(q)
+    with pytest.raises(RuntimeError, match="got torch.qint8"):
+        q.copy_(torch.quantize_per_tensor(torch.ones(2, 3), 1.0, 0, torch.qint8))
+    with pytest.raises(NotImplementedError, match="accumulate=True"):
+        q.index_put_((torch.tensor([1]),), torch.tensor(1.0), accumulate=True)
+    with pytest.raises(TypeError, match="expected a number or a tensor, got str"):
+        q[0] = "1"
+    assert q.int_repr().tolist() == [[4, 6, 8]] * 2
+
+
+def test_channels_are_taken_and_written_with_their_scales():
+    steps, zeros = torch.tensor([0.5, 1.0, 2.0]), torch.tensor([1, 2, 3])
+    x = torch.arange(12.0).reshape(2, 3, 2)
+    q = torch.quantize_per_channel(x, steps, zeros, 1, torch.qint32)
+    for index in (
+        0,
+        -1,
+        slice(1),
+        (..., 1),
+        (slice(None), slice(1, 3)),
+        (0, slice(None, None, 2), 1),
+        (0, 2),
+        (slice(None), -1),
+    ):
+        assert torch.equal(q[index].dequantize(), q.dequantize()[index]), index
+    assert q[0].q_per_channel_axis() == 0 and q[:, 1].q_scale() == 1.0 and q[:, 1].q_zero_point() == 2
+    assert torch.equal(q.select(1, 2).dequantize(), q.dequantize()[:, 2])
+    assert torch.equal(q.narrow(1, 1, 2).dequantize(), q.dequantize()[:, 1:])
+    assert q.unsqueeze(0).q_per_channel_axis() == 2 and q.unsqueeze(-1).q_per_channel_axis() == 1
+    assert torch.equal(q.unsqueeze(0).squeeze(0).dequantize(), q.dequantize())
+    q[1, 2] = torch.tensor([4.0, 6.0])
+    q[:, :1] = 0.5
+    assert q.dequantize().tolist() == [[[0.5, 0.5], [2, 3], [4, 6]], [[0.5, 0.5], [8, 9], [4, 6]]]
+    assert q.fill_(2.0).int_repr()[0, :, 0].tolist() == [5, 4, 4]
+    with pytest.raises(NotImplementedError, match="take whole numbers and slices"):
+        q[torch.tensor([0])]
+    with pytest.raises(NotImplementedError, match="masked_fill_: not there for tensors with a scale for each channel"):
+        q.masked_fill_(torch.tensor(True), 1.0)
+    with pytest.raises(IndexError):
+        q.select(1, 3)
+
+
+def test_gaps_are_filled_with_the_integer_of_a_number():
+    q = quantized([[1.0, -2.0, 3.0]])
+    assert torch.constant_pad_nd(q, (1, 2)).int_repr().tolist() == [[10, 20, 0, 40, 10, 10]]
+    assert torch.constant_pad_nd(q, (0, -1), 0.5).int_repr().tolist() == [[20, 0]]
+    assert torch.constant_pad_nd(q, (0, 1), 0.5).int_repr().tolist() == [[20, 0, 40, 15]]
+    assert np.allclose(q.std(1).dequantize(), q.dequantize().std(1), atol=0.06) and q.std(1).q_scale() == 0.1
 
 
 def test_copies_and_pickles_keep_what_the_integers_mean():
@@ -135,7 +263,7 @@ def test_copies_and_pickles_keep_what_the_integers_mean():
     [
         (lambda x: torch.quantize_per_tensor(x, 0.1, 300, torch.quint8), RuntimeError, "expected zero_point from 0 to 255, got 300"),
         (lambda x: torch.quantize_per_tensor(x, 0.0, 3, torch.quint8), RuntimeError, "expected a positive scale, got 0.0"),
-        (lambda x: torch.quantize_per_tensor(x, 1.0, 3, torch.int8), RuntimeError, "expected dtype torch.quint8, torch.qint8 or torch.qint32"),
+        (lambda x: torch.quantize_per_tensor(x, 1.0, 3, torch.int8), RuntimeError, "expected one of torch.qint8, torch.quint8, torch.qint32"),
         (lambda x: torch.quantize_per_tensor(x.int(), 1.0, 3, torch.qint8), RuntimeError, "expected a tensor of float32, got torch.int32"),
         (lambda x: torch.quantize_per_channel(x, x, x, 2, torch.qint8), IndexError, "axis 2 of a tensor with 1 dims"),
         (lambda x: torch.quantize_per_channel(x, x[:1], x, 0, torch.qint8), RuntimeError, r"expected 2 scales and zero points, got \(1,\)"),
@@ -163,6 +291,40 @@ def test_gradients_pass_within_the_range():
     faked = torch.fake_quantize_per_tensor_affine(x, 0.1, 0, 0, 15)
     faked.sum().backward()
     assert torch.allclose(faked, torch.tensor([0.0, 0.2, 0.3, 1.5])) and x.grad.tolist() == [0, 1, 1, 0]
+
+
+def test_numbers_in_training_are_exactly_those_that_are_rounded():
+    """Neither a sum with the number itself nor an infinity beyond the range may reach the result or the gradient."""
+    pytest.importorskip("torch.autograd")
+    x = torch.cat([torch.randn(1000) * 3, torch.tensor([float("inf"), -float("inf")])])
+    plain = torch.fake_quantize_per_tensor_affine(x, 0.0317, 100, 0, 255)
+    faked = torch.fake_quantize_per_tensor_affine(x.requires_grad_(), 0.0317, 100, 0, 255)
+    faked.sum().backward()
+    assert torch.equal(faked, plain) and x.grad[-2:].tolist() == [0, 0]
+    steps = (x.detach() * torch.tensor(1 / 0.0317)).round() + 100
+    assert torch.equal(x.grad, ((steps >= 0) & (steps <= 255)).float())
+
+
+def test_zero_points_of_training_may_be_floats():
+    y, s, z = torch.tensor([[0.26, 1.0], [0.26, 9.0]]), torch.tensor([0.1, 0.2]), torch.tensor([0.5, 1.25])
+    faked = torch.fake_quantize_per_channel_affine(y, s, z, 0, 0, 15)
+    steps = np.clip(np.rint(y.numpy() / s.numpy()[:, None] + z.numpy()[:, None]), 0, 15)
+    assert np.allclose(faked, (steps - z.numpy()[:, None]) * s.numpy()[:, None])
+    half = torch.fake_quantize_per_tensor_affine(torch.tensor([0.3], dtype=torch.bfloat16), 0.1, 0, 0, 15)
+    assert half.dtype is torch.bfloat16 and half.item() == pytest.approx(0.3, abs=1e-3)
+
+
+def test_a_batch_without_examples_leaves_ranges_alone():
+    on, least, most, scale, zero = torch.ones(1), *(torch.full((1,), v) for v in (-1.0, 1.0, 0.5, 2.0))
+    found = torch.fused_moving_avg_obs_fake_quant(torch.ones(0, 5), on, on, least, most, scale, zero, 0.1, 0, 255, 0)
+    assert found.shape == (0, 5) and (least.item(), most.item(), scale.item(), zero.item()) == (-1.0, 1.0, 0.5, 2.0)
+
+
+def test_a_scale_is_chosen_as_for_dynamic_quantization():
+    x = torch.tensor([-1.0, 2.0])
+    for reduce in (False, True):
+        q = torch.quantize_per_tensor_dynamic(x, torch.quint8, reduce)
+        assert torch._choose_qparams_per_tensor(x, reduce) == (q.q_scale(), q.q_zero_point())
 
 
 @pytest.mark.parametrize("name", ["int_repr", "q_scale", "q_zero_point", "qscheme", "q_per_channel_scales"])

@@ -296,6 +296,67 @@ def test_pytorch_reads_tensors_that_are_written(format, tmp_path, peer):
     assert peer(CHECK.format(safe=True)) == "fine"
 
 
+def quantized_tensors():
+    x = torch.arange(12.0).reshape(3, 4)
+    steps = torch.tensor([0.1, 0.2, 0.3])
+    q = torch.quantize_per_tensor(x, 0.5, 3, torch.quint8)
+    return {
+        "bytes": q,
+        "again": q,
+        "view": q[1],
+        "signed": torch.quantize_per_tensor(x, 0.5, -3, torch.qint8).t(),
+        "wide": torch.quantize_per_tensor(x, 0.5, -3, torch.qint32)[1:],
+        "channels": torch.quantize_per_channel(x, steps, torch.tensor([1, 2, 3]), 0, torch.qint8),
+        "floats": torch.quantize_per_channel(x, steps, torch.tensor([1.0, 2.5, 3.0]), 0, torch.quint8),
+    }
+
+
+def assert_same_quantized(found, wanted):
+    assert found.keys() == wanted.keys()
+    for name, q in wanted.items():
+        other = found[name]
+        assert torch.equal(other.int_repr(), q.int_repr()) and torch.equal(other.dequantize(), q.dequantize()), name
+        assert (other.dtype, other.qscheme(), other.stride()) == (q.dtype, q.qscheme(), q.stride())
+    assert found["again"] is found["bytes"] and found["view"].data_ptr() == found["bytes"].data_ptr() + 4
+
+
+@pytest.mark.parametrize("format", ["zip", "stream"])
+def test_quantized_tensors_come_back_with_what_their_integers_mean(format):
+    wanted, out = quantized_tensors(), io.BytesIO()
+    save(wanted, out, format=format)
+    assert_same_quantized(load(io.BytesIO(out.getvalue())), wanted)
+
+
+def test_integers_and_a_quantized_tensor_of_one_memory_are_saved_side_by_side():
+    q = torch.quantize_per_tensor(torch.arange(3.0), 0.5, 3, torch.quint8)
+    out = io.BytesIO()
+    save([q.as_subclass(torch.Tensor), q], out)
+    integers, again = load(io.BytesIO(out.getvalue()))
+    assert integers.tolist() == [3, 5, 7] and again.is_quantized and again.dequantize().tolist() == [0, 1, 2]
+
+
+def test_the_oldest_format_has_no_quantized_tensors():
+    with pytest.raises(NotImplementedError, match="the tar format of 2016 has no quantized tensors"):
+        save(quantized_tensors(), io.BytesIO(), format="tar")
+
+
+@pytest.mark.parametrize("format", ["zip", "stream"])
+def test_pytorch_reads_quantized_tensors_and_its_own_come_back(format, tmp_path, peer):
+    save(quantized_tensors(), tmp_path / "ours", format=format)
+    said = peer(
+        f"""
+import torch
+d = torch.load({str(tmp_path / "ours")!r})
+assert d["bytes"].int_repr().tolist()[0] == [3, 5, 7, 9] and d["signed"].dtype is torch.qint8
+assert d["again"] is d["bytes"] and d["floats"].q_per_channel_zero_points().tolist() == [1, 2.5, 3]
+torch.save(d, {str(tmp_path / "theirs")!r}, _use_new_zipfile_serialization={format == "zip"})
+print("fine")
+"""
+    )
+    assert said == "fine"
+    assert_same_quantized(load(tmp_path / "theirs"), quantized_tensors())
+
+
 def test_the_module_has_its_second_name():
     import torch.serialization
 

@@ -93,17 +93,26 @@ LAZY = {
     "_nested_view_from_buffer": "nested._strided",
     "legacy_contiguous_format": "_operators.predicates",
     **dict.fromkeys(
-        ("_empty_affine_quantized", "_make_per_channel_quantized_tensor", "_make_per_tensor_quantized_tensor", "_scaled_mm", "lstsq", "matrix_rank",
-         "solve", "symeig"),
+        ("_scaled_mm", "lstsq", "matrix_rank", "solve", "symeig"),
         "_operators.refused",
     ),
     **dict.fromkeys(
         (
-            "dequantize", "fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine", "fused_moving_avg_obs_fake_quant",
-            "quantize_per_channel", "quantize_per_tensor", "quantize_per_tensor_dynamic", "int_repr", "q_scale", "q_zero_point",
+            "_choose_qparams_per_tensor", "dequantize", "quantize_per_channel", "quantize_per_tensor", "quantize_per_tensor_dynamic", "int_repr", "q_scale", "q_zero_point",
             "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points",
         ),
         "_quantized",
+    ),
+    **dict.fromkeys(
+        ("fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine", "fused_moving_avg_obs_fake_quant"),
+        "_fake_quantized",
+    ),
+    **dict.fromkeys(
+        (
+            "_empty_affine_quantized", "_empty_per_channel_affine_quantized", "_make_per_channel_quantized_tensor",
+            "_make_per_tensor_quantized_tensor", "empty_quantized",
+        ),
+        "_quantized_writes",
     ),
     **dict.fromkeys(
         (

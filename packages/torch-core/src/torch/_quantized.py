@@ -1,14 +1,15 @@
 """Tensors of small integers with a scale: what ``torch.quantize_per_tensor`` makes and quantized layers take and give.
 
 A quantized tensor holds its integers as its memory; ``(integer - zero_point) * scale`` is the number that one stands for. What moves or orders elements
-acts on the integers. A few functions of numbers (means, pooling, ``sigmoid``) compute in float32 and round again; all others
-name ``dequantize``.
+acts on the integers. A few functions of numbers (means, pooling, ``sigmoid``) compute in float32 and round again; what writes rounds what it
+is given; all others name ``dequantize``.
 """
 
 from __future__ import annotations
 
 from . import _C
-from ._dtypes import qint8, qint32, quint8
+from ._dtypes import qint8, qint32, quint2x4, quint4x2, quint8
+from ._fake_quantized import chosen
 from ._pytree import tree_iter, tree_map_only
 from ._qschemes import per_channel_affine, per_channel_affine_float_qparams, per_tensor_affine
 
@@ -17,7 +18,10 @@ INTEGERS = {
     qint8: (_C.int8, -128, 127),
     quint8: (_C.uint8, 0, 255),
     qint32: (_C.int32, -(2**31), 2**31 - 1),
+    quint4x2: (_C.uint8, 0, 15),  # held one to a byte
+    quint2x4: (_C.uint8, 0, 3),
 }
+BITS = {quint4x2: 4, quint2x4: 2}
 QUANTIZE = _C._operator("_int8_quantize")
 DEQUANTIZE = _C._operator("_int8_dequantize")
 #: functions that move elements: they keep scale and zero point
@@ -26,7 +30,7 @@ MOVES = frozenset(
         "reshape", "view", "flatten", "unflatten", "permute", "transpose", "swapaxes", "t", "T", "mT", "squeeze", "unsqueeze", "contiguous", "clone",
         "detach", "__getitem__", "select", "narrow", "chunk", "split", "split_with_sizes", "unbind", "expand", "expand_as", "view_as", "index_select",
         "cat", "concat", "concatenate", "stack", "movedim", "repeat", "flip", "as_strided", "unfold", "take", "gather",
-        "max_pool1d", "max_pool2d", "max_pool3d", "amax", "amin", "pixel_shuffle", "alias", "dropout", "identity",
+        "max_pool1d", "max_pool2d", "max_pool3d", "amax", "amin", "pixel_shuffle", "alias", "dropout", "identity", "empty_like", "resize", "channel_shuffle",
     )
 )  # fmt: skip
 POOLS = frozenset(("max_pool1d", "max_pool2d", "max_pool3d"))
@@ -36,11 +40,11 @@ ORDERS = frozenset(("max", "min", "sort", "topk"))
 ROUNDED = frozenset(
     (
         "mean", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "hardtanh", "relu6",
-        "clamp", "leaky_relu", "elu", "max", "min", "upsample_nearest2d", "upsample_bilinear2d", "interpolate", "hardswish",
+        "clamp", "leaky_relu", "elu", "max", "min", "upsample_nearest2d", "upsample_bilinear2d", "interpolate", "hardswish", "std",
     )
 )  # fmt: skip
-#: functions with results in a range of their own
-UNIT = {"sigmoid": (1 / 256, 0), "hardsigmoid": (1 / 256, 0), "softmax": (1 / 256, 0), "tanh": (2 / 256, 128)}
+#: functions with results in a range of their own: its ends
+UNIT = {"sigmoid": (0, 1), "hardsigmoid": (0, 1), "softmax": (0, 1), "tanh": (-1, 1)}
 COMPARED = frozenset(("eq", "ne", "lt", "le", "gt", "ge", "equal", "allclose", "isclose"))
 
 
@@ -67,11 +71,11 @@ class QuantizedTensor(_C.Tensor):
             # last, take 0.94 ms in place of 2.35 (AMD EPYC, Zen 5, one thread).
             whole = func(DEQUANTIZE(_plain(args[0]), 1.0, 0), *args[1:], **(kwargs or {}))
             return _wrapped(QUANTIZE(whole, 1.0, 0, own._dtype is qint8), own)
+        if name in WRITES:
+            return WRITES[name](*args, **(kwargs or {}))
         if name in MOVES:
-            if own._axis is not None and name not in ("clone", "detach", "contiguous"):
-                raise NotImplementedError(
-                    f"{name}: not there for tensors with a scale for each channel; call dequantize() first"
-                )
+            if own._axis is not None and name not in ("clone", "detach", "contiguous", "empty_like"):
+                return moved_channels(name, func, args, kwargs or {})
             for other in filter(_is_quantized, tree_iter((args, kwargs or {}))):
                 if (other._scale, other._zero) != (own._scale, own._zero) and own._axis is None:
                     raise RuntimeError(
@@ -87,7 +91,7 @@ class QuantizedTensor(_C.Tensor):
             return func(*_numbers(args), **_numbers(kwargs or {}))
         if name in ROUNDED or name in UNIT:
             found = func(*_numbers(args), **_numbers(kwargs or {}))
-            scale, zero = UNIT.get(name, (own._scale, own._zero))
+            scale, zero = unit_range(name, own._dtype) if name in UNIT else (own._scale, own._zero)
             if not isinstance(found, _C.Tensor):
                 raise NotImplementedError(
                     f"{name}: not there for quantized tensors in this form; call dequantize() first"
@@ -99,11 +103,12 @@ class QuantizedTensor(_C.Tensor):
             f"{name}: not there for quantized tensors; call dequantize() first, or quantize the layer that does it"
         )
 
-    dtype = property(lambda self: self._dtype, doc="``torch.quint8``, ``torch.qint8`` or ``torch.qint32``.")
+    dtype = property(lambda self: self._dtype, doc="The dtype of the integers, such as ``torch.quint8``.")
 
     def int_repr(self):
-        """The integers, as a tensor of their own."""
-        return _plain(self).clone()
+        """The integers, as a tensor of their own; those of less than a byte packed into bytes, the first in the lowest bits."""
+        integers = _plain(self).clone()
+        return _packed(integers.flatten(), BITS[self._dtype]) if self._dtype in BITS else integers
 
     def dequantize(self):
         """The numbers, in float32."""
@@ -194,11 +199,11 @@ class QuantizedTensor(_C.Tensor):
             said = f"scale={self._scale}, zero_point={self._zero}"
         else:
             said = f"scale={self._scale}, zero_point={self._zero}, axis={self._axis}"
-        text = repr(self.dequantize())[:-1]
+        text = repr(self.dequantize())[:-1].partition(", size=")[0]
         return f"{text}, size={tuple(self.shape)}, dtype={self._dtype},\n       quantization_scheme={self.qscheme()}, {said})"
 
     def __setitem__(self, index, value):
-        raise NotImplementedError("__setitem__: quantized tensors are not written to")
+        WRITES["__setitem__"](self, index, value)
 
     __iter__ = lambda self: iter(self.unbind(0))
     __hash__ = object.__hash__
@@ -243,6 +248,20 @@ def _numbers(value):
     return tree_map_only(QuantizedTensor, QuantizedTensor.dequantize, value)
 
 
+def _packed(integers, bits):
+    per = 8 // bits
+    rows = integers.new_zeros(-(-integers.numel() // per), per)
+    rows.view(-1)[: integers.numel()] = integers
+    return sum(rows[:, i] << (bits * i) for i in range(per))
+
+
+def unit_range(name, dtype):
+    """Scale and zero point of results from 0 to 1, or from -1 to 1, over all integers of a dtype."""
+    low, high = UNIT[name]
+    _, least, most = INTEGERS[dtype]
+    return (high - low) / (most - least + 1), least if low == 0 else (least + most + 1) // 2
+
+
 def _wrapped(found, like):
     if isinstance(found, _C.Tensor):
         return rebuilt(found, like._scale, like._zero, like._axis, like._dtype)
@@ -260,7 +279,7 @@ def rebuilt(integers, scale, zero_point, axis, dtype):
 
 def _checked(name, input, dtype):
     if dtype not in INTEGERS:
-        raise RuntimeError(f"{name}: expected dtype torch.quint8, torch.qint8 or torch.qint32, got {dtype}")
+        raise RuntimeError(f"{name}: expected one of {', '.join(map(str, INTEGERS))}, got {dtype}")
     if input.dtype is not _C.float32:
         raise RuntimeError(f"{name}: expected a tensor of float32, got {input.dtype}")
     return INTEGERS[dtype]
@@ -285,7 +304,8 @@ def quantize_per_tensor(input, scale, zero_point, dtype):
 
 def _rounded(input, scale, zero_point, integer, least, most):
     if integer is not _C.int32 and isinstance(scale, float):
-        return QUANTIZE(input.detach(), scale, zero_point, integer is _C.int8)
+        found = QUANTIZE(input.detach(), scale, zero_point, integer is _C.int8)
+        return found if most - least == 255 else found.clamp(max=most)
     if integer is _C.int32:  # float32 does not hold its bounds
         found = (input.detach().to(_C.float64) / scale + zero_point).round()
     else:
@@ -302,18 +322,31 @@ def quantize_per_channel(input, scales, zero_points, axis, dtype):
             [ 3,  5]], dtype=torch.int8)
     """
     integer, least, most = _checked("quantize_per_channel", input, dtype)
+    axis = checked_channels("quantize_per_channel", input, scales, zero_points, axis)
+    shape = [1] * input.dim()
+    shape[axis] = -1
+    scales, zeros = channel_parameters(scales, zero_points)
+    integers = _rounded(input, scales.to(_C.float32).reshape(shape), zeros.reshape(shape), integer, least, most)
+    return rebuilt(integers, scales, zeros, axis, dtype)
+
+
+def checked_channels(name, input, scales, zero_points, axis):
+    """The dim of the channels, counted from the first."""
     if not -input.dim() <= axis < input.dim():
-        raise IndexError(f"quantize_per_channel: axis {axis} of a tensor with {input.dim()} dims")
+        raise IndexError(f"{name}: axis {axis} of a tensor with {input.dim()} dims")
     axis %= input.dim()
     if scales.shape != (input.shape[axis],) or zero_points.shape != scales.shape:
         raise RuntimeError(
-            f"quantize_per_channel: expected {input.shape[axis]} scales and zero points, got {tuple(scales.shape)} and {tuple(zero_points.shape)}"
+            f"{name}: expected {input.shape[axis]} scales and zero points, got {tuple(scales.shape)} and {tuple(zero_points.shape)}"
         )
-    shape = [1] * input.dim()
-    shape[axis] = -1
-    scales, zeros = scales.detach().to(_C.float64), zero_points.detach().to(_C.int64)
-    integers = _rounded(input, scales.to(_C.float32).reshape(shape), zeros.reshape(shape), integer, least, most)
-    return rebuilt(integers, scales, zeros, axis, dtype)
+    return axis
+
+
+def channel_parameters(scales, zero_points):
+    """Scales and zero points as quantized tensors hold them: float32 both where the zero points are floats."""
+    if zero_points.dtype.is_floating_point:
+        return scales.detach().to(_C.float32), zero_points.detach().to(_C.float32)
+    return scales.detach().to(_C.float64), zero_points.detach().to(_C.int64)
 
 
 def quantize_per_tensor_dynamic(input, dtype, reduce_range):
@@ -325,8 +358,18 @@ def quantize_per_tensor_dynamic(input, dtype, reduce_range):
     _, least, most = _checked("quantize_per_tensor_dynamic", input, dtype)
     if reduce_range:
         least, most = (least // 2, most // 2)
-    scale, zero = _chosen(*input.detach().aminmax(), least, most, digits=_C.float64)
+    scale, zero = chosen(*input.detach().aminmax(), least, most, digits=_C.float64)
     return quantize_per_tensor(input, scale.item(), zero.item(), dtype)
+
+
+def _choose_qparams_per_tensor(self, reduce_range=False):
+    """Scale and zero point of ``quantize_per_tensor_dynamic`` to ``torch.quint8``.
+
+    >>> torch._choose_qparams_per_tensor(torch.tensor([-1.0, 2.0]))[1]
+    85
+    """
+    scale, zero = chosen(*self.detach().aminmax(), 0, 127 if reduce_range else 255, digits=_C.float64)
+    return scale.item(), zero.item()
 
 
 def dequantize(tensor):
@@ -340,91 +383,4 @@ def dequantize(tensor):
     return tensor.dequantize() if isinstance(tensor, QuantizedTensor) else tensor.to(_C.float32)
 
 
-def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max):
-    """Numbers rounded as quantization would; gradients pass where they are within the range.
-
-    >>> torch.fake_quantize_per_tensor_affine(torch.tensor([0.24, 9.0]), 0.1, 0, 0, 15)
-    tensor([0.2000, 1.5000])
-    """
-    return _faked("fake_quantize_per_tensor_affine", input, scale, zero_point, quant_min, quant_max)
-
-
-def fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, quant_max):
-    """``fake_quantize_per_tensor_affine`` with a scale and zero point for each index of a dim.
-
-    >>> x = torch.tensor([[0.24], [0.24]])
-    >>> torch.fake_quantize_per_channel_affine(x, torch.tensor([0.1, 0.2]), torch.tensor([0, 0]), 0, 0, 15)
-    tensor([[0.2000],
-            [0.2000]])
-    """
-    shape = [1] * input.dim()
-    shape[axis] = -1
-    scale, zero_point = scale.reshape(shape), zero_point.reshape(shape)
-    return _faked("fake_quantize_per_channel_affine", input, scale, zero_point, quant_min, quant_max)
-
-
-def fused_moving_avg_obs_fake_quant(
-    self, observer_on, fake_quant_on, running_min, running_max, scale, zero_point, averaging_const, quant_min, quant_max,
-    ch_axis, per_row_fake_quant=False, symmetric_quant=False,
-):  # fmt: skip
-    """Running averages of the least and greatest number, a scale and zero point for them, all written in place, and the
-    numbers rounded by those; for each index of ``ch_axis`` if ``per_row_fake_quant``.
-
-    >>> on, least, most, scale, zero = torch.ones(1), *(torch.full((1,), v) for v in (torch.inf, -torch.inf, 1.0, 0))
-    >>> x = torch.tensor([-1.0, 0.3, 1.5])
-    >>> torch.fused_moving_avg_obs_fake_quant(x, on, on, least, most, scale, zero, 0.01, 0, 255, 0), scale
-    (tensor([-1.0000,  0.3039,  1.5000]), tensor([0.0098]))
-    """
-    if per_row_fake_quant:
-        rows = self.detach().movedim(ch_axis, 0).flatten(1) if self.dim() > 1 else self.detach().reshape(-1, 1)
-        for held, start in ((running_min, _INF), (running_max, -_INF), (scale, 1), (zero_point, 0)):
-            if held.numel() != len(rows):
-                held.resize_(len(rows)).fill_(start)
-    if observer_on.item() == 1:
-        seen = (rows.amin(1), rows.amax(1)) if per_row_fake_quant else self.detach().aminmax()
-        for held, now in zip((running_min, running_max), seen):
-            held.copy_((held + averaging_const * (now - held)).where(held.isfinite(), now.to(held.dtype)))
-        for held, found in zip(
-            (scale, zero_point), _chosen(running_min, running_max, quant_min, quant_max, symmetric_quant)
-        ):
-            held.copy_(found.reshape(held.shape))
-    if fake_quant_on.item() != 1:
-        return self
-    if per_row_fake_quant:
-        return fake_quantize_per_channel_affine(self, scale, zero_point, ch_axis, quant_min, quant_max)
-    return fake_quantize_per_tensor_affine(self, scale, zero_point, quant_min, quant_max)
-
-
-_INF = float("inf")
-
-
-def _chosen(low, high, least, most, symmetric=False, digits=_C.float32):
-    """The scale and the zero point for numbers from low to high, by FBGEMM's rule: zero has an integer of its own, the bound
-    nearer to it says which; symmetric ranges reach from -(half + 1) to half where there are numbers of both signs."""
-    low, high = low.to(_C.float32).clamp(max=0), high.to(_C.float32).clamp(min=0)
-    both, half = (low < 0) & (high > 0) & symmetric, (most - least) // 2
-    unit = (-low / (half + 1)).maximum(high / half)
-    low, high = (-unit * (half + 1)).where(both, low).to(_C.float64), (unit * half).where(both, high).to(_C.float64)
-    scale = (high - low) / (most - least)
-    scale = scale.masked_fill(scale.to(_C.float32).reciprocal().isinf(), 0.1).to(digits)
-    smallest = _C.tensor(6.1e-5, dtype=_C.float32).to(digits)  # below it FBGEMM's products lose digits
-    wider = (smallest / scale).clamp(min=1).to(_C.float64)
-    scale = scale.maximum(smallest)
-    below, above = low * wider / scale, high * wider / scale
-    zero = (least - below).where(abs(least) - below < abs(most) + above, most - above)
-    return scale, zero.masked_fill(both, (least + most) / 2).round().clamp(least, most).to(_C.int32)
-
-
-def _faked(name, input, scale, zero_point, quant_min, quant_max):
-    if quant_min > quant_max:
-        raise RuntimeError(f"{name}: expected quant_min up to quant_max, got {quant_min} and {quant_max}")
-    if not input.dtype.is_floating_point:
-        raise RuntimeError(f"{name}: expected a tensor of floats, got {input.dtype}")
-    detached = input.detach()
-    inverse = _C.tensor(scale, dtype=_C.float32) if isinstance(scale, (int, float)) else scale.detach()
-    steps = (detached * inverse.reciprocal()).round() + zero_point  # products, as PyTorch has them: ties fall alike
-    rounded = ((steps.clamp(quant_min, quant_max) - zero_point) * scale).to(input.dtype)
-    if not input.requires_grad:
-        return rounded
-    passed = input * ((steps >= quant_min) & (steps <= quant_max)).to(input.dtype)
-    return passed + (rounded - passed.detach())
+from ._quantized_writes import WRITES, moved_channels  # noqa: E402  (they make quantized tensors)

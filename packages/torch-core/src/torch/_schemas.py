@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 
 from . import _C
 
@@ -9,9 +10,9 @@ NUMBER = (int, float, complex, bool)
 #: what a value of each type is, for choosing among overloads
 CHECKS = {
     "Tensor": lambda v: isinstance(v, _C.Tensor),
-    "int": lambda v: isinstance(v, int) and not isinstance(v, bool),
-    "SymInt": lambda v: isinstance(v, int) and not isinstance(v, bool),
-    "float": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
+    "int": lambda v: isinstance(v, Integral) and not isinstance(v, bool),
+    "SymInt": lambda v: isinstance(v, Integral) and not isinstance(v, bool),
+    "float": lambda v: isinstance(v, Real) and not isinstance(v, bool),  # NumPy's numbers, too
     "bool": lambda v: isinstance(v, bool),
     "str": lambda v: isinstance(v, str),
     "Scalar": lambda v: isinstance(v, NUMBER),

@@ -6,9 +6,6 @@ from .._absent import absent_function
 
 REFUSED = {
     "_scaled_mm": "products of float8 are not there: torch.mm multiplies the other dtypes",
-    "_make_per_tensor_quantized_tensor": "torch.quantize_per_tensor and quantize_per_channel make quantized tensors",
-    "_make_per_channel_quantized_tensor": "torch.quantize_per_tensor and quantize_per_channel make quantized tensors",
-    "_empty_affine_quantized": "torch.quantize_per_tensor and quantize_per_channel make quantized tensors",
 }
 
 #: solvers that PyTorch itself has taken away, with what took their place

@@ -112,6 +112,9 @@ def grid_sample(
             f"grid_sample: expected input (N, C, H, W) with grid (N, h, w, 2), or (N, C, D, H, W) with (N, d, h, w, 3), "
             f"got {tuple(input.shape)} and {tuple(grid.shape)}"
         )
+    if not torch.jit.is_scripting() and getattr(input, "is_quantized", False):  # compiled programs have no such images
+        sampled = grid_sample(input.dequantize(), grid, mode, padding_mode, align_corners)
+        return torch.quantize_per_tensor(sampled, input.q_scale(), input.q_zero_point(), input.dtype)
     if input.dtype != grid.dtype:
         raise RuntimeError(f"grid_sample: input is {input.dtype}, grid is {grid.dtype}; they must be equal")
     if mode == "bicubic" and n != 2:

@@ -13,7 +13,7 @@ from typing import Any
 from .._errors import warn
 from .._pickles.pickler import Pickler, integer
 from .._storage.location import location_tag
-from .dtypes import BYTES, UNTYPED, ElementType
+from .dtypes import BYTES, UNTYPED, ElementType, quantized_row
 from .numpy_arrays import row_of_numpy
 from .torch_arrays import BUFFER, row_of_dtype
 
@@ -260,6 +260,8 @@ class TorchAdapter(Adapter):
             self._with_state(pickler, obj, {**obj._attributes, BUFFER: True}, self._tensor_type)
         elif getattr(kind, "is_nested", None) is True:
             self._nested(pickler, obj)
+        elif getattr(kind, "is_quantized", None) is True:
+            self._quantized(pickler, obj)
         elif _reduces_itself(kind):
             pickler.save_reduced(obj)
             return
@@ -321,6 +323,27 @@ class TorchAdapter(Adapter):
             places = (t.crow_indices(), t.col_indices()) if by_rows else (t.ccol_indices(), t.row_indices())
             pickler.save((*places, t.detach().values(), t.size()))
         pickler.write(b"\x86R")
+
+    def _quantized(self, pickler: Pickler, q) -> None:
+        scheme, row = str(q.qscheme()), quantized_row(q.dtype)
+        integers = q.as_subclass(self._tensor_type)
+        storage = integers.untyped_storage()
+        _, first = self._register(id(storage), row, storage)
+        if first is not row:  # readers make one storage of a number, and its class says the dtype
+            integers = integers.clone()
+            storage = integers.untyped_storage()
+        key, _ = self._register(id(storage), row, storage)
+        pickler.write(pickler.name("torch._utils._rebuild_qtensor") + b"(")
+        pickler.write(self.storage_id(pickler, key, row, location_tag(storage), len(storage)))
+        pickler.write(integer(integers.storage_offset()) + _ints(integers.size()) + _ints(integers.stride()))
+        pickler.write(b"(" + pickler.name(scheme))
+        if scheme == "torch.per_tensor_affine":
+            parts = q.q_scale(), q.q_zero_point()
+        else:
+            parts = q.q_per_channel_scales(), q.q_per_channel_zero_points(), q.q_per_channel_axis()
+        for part in parts:
+            pickler.save(part)
+        pickler.write(b"t\x89" + pickler.name("collections.OrderedDict") + b")RtR")
 
     def _nested(self, pickler: Pickler, t) -> None:
         if str(t.layout) == "torch.strided":

@@ -48,6 +48,7 @@ BY_STORAGE["ComplexHalfStorage"] = ELEMENT_TYPES["complex32"]  # of files of 202
 #: integers that stand for numbers, by the class of their storage
 QUANTIZED = {"QInt8Storage": "int8", "QUInt8Storage": "uint8", "QInt32Storage": "int32"}
 BY_STORAGE |= {name: ELEMENT_TYPES[row] for name, row in QUANTIZED.items()}
+_QUANTIZED_ROWS = {f"torch.q{row}": ELEMENT_TYPES[row]._replace(storage=name) for name, row in QUANTIZED.items()}
 BY_NUMPY = {row.numpy: row for row in ELEMENT_TYPES.values() if row.numpy}
 BY_SAFETENSORS = {row.safetensors: row for row in ELEMENT_TYPES.values() if row.safetensors}
 
@@ -63,6 +64,14 @@ ALIASES = {
     "cfloat": "complex64",
     "cdouble": "complex128",
 }
+
+
+def quantized_row(dtype) -> ElementType:
+    """The integers of a quantized dtype, under the class of their storage."""
+    try:
+        return _QUANTIZED_ROWS[str(dtype)]
+    except KeyError:
+        raise NotImplementedError(f"save: elements of type {dtype} cannot be written yet") from None
 
 
 def swap_bytes(data: bytearray | memoryview, row: ElementType) -> None:

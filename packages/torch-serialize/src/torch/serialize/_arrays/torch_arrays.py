@@ -216,9 +216,6 @@ class TorchArrays:
                 raise FileFormatError(
                     f"a quantized tensor of shape {tuple(integers.shape)} has other scales than this file says"
                 )
-            scale = scale.to(self.torch.float64)
-            if not zero.dtype.is_floating_point:  # those of tables of rows are
-                zero = zero.to(self.torch.int64)
         elif not 0 < scale < float("inf"):
             raise FileFormatError(f"a quantized tensor has scale {scale}")
         return _seams.rebuilt_quantized(integers, scale, zero, axis, getattr(self.torch, kind))

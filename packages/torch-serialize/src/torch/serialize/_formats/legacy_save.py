@@ -62,6 +62,8 @@ class _TarAdapter:
             pickler.save(str(own[0]))
             pickler.write(b"Q")
             return True
+        if getattr(type(obj), "is_quantized", None) is True:
+            raise NotImplementedError("save: the tar format of 2016 has no quantized tensors")
         found = self.adapter.geometry(obj)
         if found is None:
             return self.adapter.write(pickler, obj)

@@ -295,6 +295,10 @@ def _instance_norm(x: Tensor, weight: Any, bias: Any, eps: float) -> Tensor:
     return F.instance_norm(x, None, None, weight, bias, True, 0.1, eps)
 
 
+def _prelu(x: Tensor, weight: Tensor) -> Tensor:
+    return F.prelu(x, weight.dequantize())
+
+
 def _group_norm(x: Tensor, groups: int, weight: Any, bias: Any, eps: float) -> Tensor:
     return F.group_norm(x, groups, weight, bias, eps)
 
@@ -342,7 +346,7 @@ _functions: dict[str, Any] = {
     "hardswish": _rounding(F.hardswish),
     "sigmoid": _rounding(torch.sigmoid),
     "softmax": _rounding(torch.softmax),
-    "prelu": _rounding(F.prelu),
+    "prelu": _rounding(_prelu),
     "leaky_relu": _leaky_relu,
     "elu": _elu,
     "celu": _celu,

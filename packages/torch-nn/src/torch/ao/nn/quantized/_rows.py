@@ -64,7 +64,8 @@ def rows_of(table: Tensor, indices: Tensor | None, bits: int = 8) -> Tensor:
     if table.qscheme() is torch.per_tensor_affine:
         return (integers - table.q_zero_point()) * table.q_scale()
     scale, zero = table.q_per_channel_scales()[indices], table.q_per_channel_zero_points()[indices]
-    return (integers - zero[..., None]) * scale[..., None].to(torch.float32)
+    scale, zero = scale[..., None].to(torch.float32), zero[..., None]
+    return integers * scale - zero * scale if zero.dtype.is_floating_point else (integers - zero) * scale
 
 
 def sums_of_rows(

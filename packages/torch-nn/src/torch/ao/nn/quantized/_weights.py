@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, _seams
 
+_BY_CHANNEL = (torch.per_channel_affine, torch.per_channel_symmetric, torch.per_channel_affine_float_qparams)
 KINDS = {torch.int8: torch.qint8, torch.uint8: torch.quint8, torch.int32: torch.qint32}
 
 
@@ -27,10 +28,8 @@ def quantize_weight(weight: Tensor, observer: Any, trained: bool = False) -> Ten
         observer(weight)
     scale, zero = observer.calculate_qparams()
     dtype = observer.dtype
-    if getattr(observer, "qscheme", None) in (torch.per_channel_affine, torch.per_channel_symmetric):
+    if getattr(observer, "qscheme", None) in _BY_CHANNEL:
         return torch.quantize_per_channel(weight, scale, zero, observer.ch_axis, dtype)
-    if getattr(observer, "qscheme", None) is torch.per_channel_affine_float_qparams:
-        return torch.quantize_per_channel(weight, scale, zero.round(), observer.ch_axis, dtype)
     return torch.quantize_per_tensor(weight, scale.item(), int(zero.item()), dtype)
 
 
