@@ -1,5 +1,9 @@
 """Tensors with as many rows as values say, in programs that are wanted whole: taken as long as nothing asks for their number."""
 
+import functools
+import itertools
+import re
+
 import pytest
 import torch
 from torch._dynamo import config, exc
@@ -26,6 +30,19 @@ CASES = {
     "len": lambda x: x * len(x.nonzero()),
     "numel": lambda x: x * (x[x > 2] * 2).numel(),
     "sorted": lambda x: x[x > 1].sort(descending=True)[0].cumsum(0),
+    "unique": lambda x: torch.unique(x // 2) * 2,
+    "how many are unique": lambda x: x * torch.unique(x // 2).numel(),
+    "unique with places": lambda x: torch.cat(x.unique(return_inverse=True, return_counts=True)),
+    "unique rows": lambda x: x * torch.unique((x // 2).reshape(-1, 1), dim=0).shape[0],
+    "runs": lambda x: torch.cat(torch.unique_consecutive(x // 3, return_inverse=True, return_counts=True)),
+    "how many runs": lambda x: x * len((x // 3).unique_consecutive()),
+    "repeated": lambda x: x.repeat_interleave(x.long().clamp(0)) + 1,
+    "rows repeated": lambda x: x.reshape(3, 2).repeat_interleave(x.long().clamp(0)[:3], dim=0).sum(0),
+    "positions repeated": lambda x: x * torch.repeat_interleave(x.long().clamp(0)).shape[0],
+    "counted": lambda x: x * torch.bincount(x.long().clamp(0)).shape[0] + torch.bincount(x.long().clamp(0)).sum(),
+    "where": lambda x: x * torch.where(x > 2)[0].shape[0],
+    "places by dim": lambda x: torch.stack(torch.nonzero(x.reshape(2, 3) > 1, as_tuple=True)),
+    "where as an index": lambda x: x.index_select(0, torch.where(x > 1)[0]),
 }
 REFUSED = {
     "a loop": lambda x: sum(row for row in x[x > 2]),
@@ -80,3 +97,65 @@ def test_without_fullgraph_a_setting_captures_them():
     with config.patch(capture_dynamic_output_shape_ops=True):
         assert torch.equal(torch.compile(f, backend=backend)(X), f(X))
     assert "index" in graphs[-1].code
+
+
+VALUES = [
+    lambda n: torch.arange(n) % 3,
+    lambda n: torch.zeros(n),
+    lambda n: torch.ones(n),
+    lambda n: torch.arange(n) * 7 % 5,
+]
+
+
+def _arguments(parameters, tensor, number):
+    """Arguments for the parameters of a schema, all tensors one, all numbers one; None where others are asked for."""
+    args, kwargs, by_name = [], {}, False
+    for each in re.split(r", (?![^\[(]*[\])])", parameters):
+        by_name = by_name or each == "*"
+        kind, _, name = each.partition(" ")
+        if kind == "*" or "=" in name:
+            continue
+        if kind.startswith("Tensor"):
+            value = [tensor] if "[]" in kind else tensor
+        elif kind.startswith(("int", "Number", "float", "bool")):
+            value = [number] * tensor.dim() if "[" in kind else bool(number) if kind == "bool" else number
+        else:
+            return None
+        (kwargs.__setitem__(name, value) if by_name else args.append(value))
+    return args, kwargs
+
+
+def _sizes(operator, arguments):
+    args, kwargs = arguments
+    found = operator(*args, **kwargs)
+    return [
+        tuple(t.shape) for t in (found if isinstance(found, (tuple, list)) else (found,)) if isinstance(t, torch.Tensor)
+    ]
+
+
+def _calls_by_values():
+    """Calls of operators whose results have other sizes for other values."""
+    for row in torch._C._rows():
+        name, _, rest = row["schema"].partition("(")
+        if name.endswith("_"):
+            continue
+        operator, parameters = torch._C._operator(name.partition(".")[0]), rest[: rest.rindex(") ->")]
+        for shape, dtype, number in itertools.product([(6,), (2, 3)], [torch.int64, torch.bool], [0, 1]):
+            made = [_arguments(parameters, of(6).reshape(shape).to(dtype), number) for of in VALUES]
+            try:
+                found = [_sizes(operator, each) for each in made]
+            except (TypeError, RuntimeError, ValueError, IndexError, NotImplementedError):
+                continue
+            if any(each != found[0] for each in found):
+                yield name, operator, made
+
+
+def test_every_operator_whose_sizes_follow_from_values_is_known_for_it():
+    tried = set()
+    with config.patch(choose_faster=False):
+        for name, operator, made in _calls_by_values():
+            tried.add(name)
+            compiled = torch.compile(functools.partial(_sizes, operator))
+            for arguments in made:
+                assert compiled(arguments) == _sizes(operator, arguments), name
+    assert tried >= {"nonzero", "where", "_unique_consecutive", "repeat_interleave", "bincount", "one_hot"}

@@ -288,13 +288,15 @@ def _scan(observer, graph):
                     observer.stop("a tensor is used that was read in a way that is not followed")
         elif kind.startswith("aten::"):
             name = kind[6:]
-            found = observer.found is not None and _found.finds(node, observer.dtypes)
-            if name in _tables.VALUES and not found:
+            finds = _found.finds(node, observer.dtypes)
+            if finds and observer.found is None:
+                observer.stop(
+                    "a mask picks a number of elements" if name == "index" else f"{name} goes by the values of a tensor"
+                )
+            elif (name == "tensor_split" and node.inputsAt(1).type().kind() == "TensorType") or (
+                name in _tables.VALUES and not finds
+            ):
                 observer.stop(f"{name} goes by the values of a tensor")
-            if name in ("repeat_interleave", "tensor_split") and node.inputsAt(1).type().kind() == "TensorType":
-                observer.stop(f"{name} goes by the values of a tensor")
-            if name == "index" and not found and _found.finds(node, observer.dtypes):
-                observer.stop("a mask picks a number of elements")
             if node.hasEffects() or node.isNondeterministic():
                 pure = pure and kind == "aten::set_grad_enabled"
         elif kind == "prim::NumToTensor" and observer.takes_sizes:
@@ -306,8 +308,9 @@ def _scan(observer, graph):
             pure = pure and all(inside)
         elif not kind.startswith("prim::"):  # of torch.library: its functions are Python's
             pure = False
-        elif kind == "prim::ListUnpack" and observer.found is not None and observer.found.follows(node.inputsAt(0)):
-            observer.stop("a tensor is taken apart whose size values decide")
+        elif kind == "prim::ListUnpack" and not _found.takes_apart(node):
+            if observer.found is not None and observer.found.follows(node.inputsAt(0)):
+                observer.stop("a tensor is taken apart whose size values decide")
         elif kind not in ("prim::ListConstruct", "prim::ListUnpack", "prim::TupleConstruct", *_OF_NUMBERS):
             observer.stop(f"{kind} is called")
     return pure

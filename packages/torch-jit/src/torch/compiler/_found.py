@@ -1,4 +1,4 @@
-"""Tensors with as many rows as values say: ``x.nonzero()``, ``x[mask]``. A program that is wanted whole takes them, as long as it asks
+"""Tensors with as many rows as values say: ``x.nonzero()``, ``x[mask]``, ``torch.unique(x)``. A program that is wanted whole takes them, as long as it asks
 nothing of their number: a size that is read makes the observation void.
 """
 
@@ -61,9 +61,26 @@ def finds(node, dtypes):
     kind = node.kind()
     if kind.startswith("aten::") and kind[6:] in FINDING:
         return True
+    if kind == "aten::where":
+        return node.inputsSize() == 1
+    if kind == "aten::one_hot":
+        return node.inputsAt(1).toIValue() == -1
+    if kind == "aten::repeat_interleave":  # without an output_size, which stands last
+        return _is_repeated(node) and list(node.inputs())[-1].type().kind() == "NoneType"
     if kind == "aten::index" and not all(counts(v, dtypes) for v in _parts(node.inputsAt(1))):
         return True
     return any(finds(inner, dtypes) for block in node.blocks() for inner in block.nodes())
+
+
+def _is_repeated(node):
+    """Whether the counts of a repetition stand in a tensor."""
+    return node.inputsSize() == 2 or node.inputsAt(1).type().kind() == "TensorType"
+
+
+def takes_apart(node):
+    """Whether a node takes a list apart that has as many tensors as a tensor has dims, whatever their sizes are."""
+    made = node.inputsAt(0).node()
+    return made.kind() == "aten::nonzero_tuple" or (made.kind() == "aten::where" and made.inputsSize() == 1)
 
 
 def _reads(node):

@@ -158,7 +158,9 @@ def _file_of(code):
 
 
 def _statement(lines, at):
-    """The smallest run of lines from one at or before ``at`` that is Python: a lambda stands within a statement."""
+    """The smallest run of lines from one at or before ``at`` that is Python, for a lambda stands within a statement; all of
+    them where that one is long.
+    """
     for start in range(at, max(at - 30, -1), -1):
         for end in range(at + 1, min(at + 40, len(lines)) + 1):
             text = textwrap.dedent("".join(lines[start:end]))
@@ -169,7 +171,7 @@ def _statement(lines, at):
                     continue
                 if any(isinstance(n, _NESTED) for n in ast.walk(tree)):
                     return ast.increment_lineno(tree, start)
-    raise Opaque("its source cannot be read")
+    return ast.parse("".join(lines))
 
 
 def _candidates(tree, code):

@@ -57,19 +57,20 @@ TENSOR_ATTRIBUTES = frozenset((
 TENSOR_FUNCTIONS = frozenset((
     "adjoint", "bfloat16", "bool", "byte", "cdouble", "cfloat", "chalf", "char", "corrcoef", "cov", "cpu", "double",
     "fill_diagonal_", "float", "float_power_", "half", "int", "long", "narrow_copy", "renorm", "renorm_", "short",
-    "type_as", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "where", "is_conj", "is_neg",
+    "type_as", "unique", "unique_consecutive", "unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes", "where", "is_conj", "is_neg",
     "is_distributed",
 ))  # fmt: skip
 #: of those, what asks its second argument only what guards know
 OF_DTYPES = frozenset(("type_as", "_type_as"))
+#: operators that give as many rows as values say, and may stand in a program that asks nothing of their number
+FINDING = frozenset((
+    "nonzero", "nonzero_tuple", "argwhere", "masked_select", "_unique", "_unique_dim", "_unique_consecutive", "bincount",
+))  # fmt: skip
 #: operators that answer by numbers, or by tensors whose size depends on values
-VALUES = frozenset((
-    "equal", "allclose", "is_nonzero", "item", "_local_scalar_dense", "nonzero", "masked_select", "unique", "_unique",
-    "_unique2", "unique_dim", "unique_consecutive", "bincount", "argwhere", "nonzero_static", "is_coalesced", "_nnz",
+VALUES = FINDING | frozenset((
+    "equal", "allclose", "is_nonzero", "item", "_local_scalar_dense", "_unique2", "nonzero_static", "is_coalesced", "_nnz",
     "resize_", "resize_as_", "set_", "detach_", "result_type", "can_cast", "lstsq", "linalg_lstsq",
 ))  # fmt: skip
-#: of those, what gives as many rows as values say, and may stand in a program that asks nothing of their number
-FINDING = frozenset(("nonzero", "argwhere", "masked_select"))
 #: elements of a tensor that become a list of numbers
 FEW = 64
 #: methods of containers that change them
