@@ -1,6 +1,7 @@
 """Parametrized tensors and pruned parameters."""
 
 import copy
+import pickle
 
 import pytest
 import torch
@@ -69,6 +70,19 @@ def test_parametrizations_chain_cache_copy_and_load():
     plain = nn.Linear(3, 3)
     parametrize.transfer_parametrizations_and_params(layer, plain)
     assert torch.equal(plain.weight, layer.weight)
+
+
+def test_a_copy_of_a_copy_has_a_class_of_its_own_and_is_not_pickled():
+    layer = parametrize.register_parametrization(nn.Linear(3, 3), "weight", Symmetric())
+    twin = copy.deepcopy(layer)
+    with pytest.raises(RuntimeError, match=r"only supported through state_dict\(\)"):
+        pickle.dumps(twin)
+    third = copy.deepcopy(twin)
+    parametrize.register_parametrization(third, "bias", nn.ReLU())
+    assert third.parametrizations.bias is not None
+    assert twin.bias is twin._parameters["bias"]
+    parametrize.remove_parametrizations(third, "weight")
+    assert torch.equal(twin.weight, layer.weight)
 
 
 def test_what_a_parametrization_must_not_do():

@@ -143,7 +143,7 @@ def _read(module, name):
 
 
 def _make_class(module):
-    """A subclass of the module's class of its own, to hold the properties."""
+    """A subclass of the module's class of its own, to hold the properties; a deep copy gets one as well."""
     cls = type(module)
 
     def getstate(self):
@@ -152,24 +152,16 @@ def _make_class(module):
         )
 
     def deep_copy(self, memo):
-        twin = object.__new__(type(self))
+        twin = object.__new__(cls)
         memo[id(self)] = twin
-        state = copy.deepcopy(cls.__getstate__(self), memo)
-        twin.__setstate__(state)
-        fresh = _make_class_of(cls)
-        twin.__class__ = fresh
+        twin.__setstate__(copy.deepcopy(cls.__getstate__(self), memo))
+        _make_class(twin)
         for name in twin.parametrizations:
             _add_property(twin, name)
         return twin
 
-    made = _make_class_of(cls)
-    made.__getstate__ = getstate
-    made.__deepcopy__ = deep_copy
-    module.__class__ = made
-
-
-def _make_class_of(cls):
-    return type(f"Parametrized{cls.__name__}", (cls,), {})
+    members = {"__getstate__": getstate, "__deepcopy__": deep_copy}
+    module.__class__ = type(f"Parametrized{cls.__name__}", (cls,), members)
 
 
 def _add_property(module, name):
