@@ -258,6 +258,26 @@ def test_a_file_holds_the_whole_program(tmp_path):
     assert all(isinstance(p, nn.Parameter) for p in again.parameters())
 
 
+class Pieces(nn.Module):
+    def forward(self, x):
+        left, right = x.split(2, 1)
+        return left.sin(), x.topk(2, dim=1)[1] + right.sum()
+
+
+@pytest.mark.parametrize("dynamic", [None, {"x": {0: Dim("b")}}])
+def test_calls_of_several_results_in_a_file_know_what_these_are(dynamic):
+    program = export(Pieces(), (torch.randn(3, 4),), dynamic_shapes=dynamic)
+    for each in (program, program.run_decompositions()):
+        buffer = io.BytesIO()
+        torch.export.save(each, buffer)
+        buffer.seek(0)
+        again = torch.export.load(buffer)
+        for old, new in zip(each.graph.nodes, again.graph.nodes, strict=True):
+            assert str(old.meta.get("val")) == str(new.meta.get("val")), old
+        assert str(again.run_decompositions().graph) == str(each.run_decompositions().graph)
+        same(Pieces(), again, torch.randn(3, 4))
+
+
 def test_files_that_are_no_programs(tmp_path):
     torch.save({"a": 1}, tmp_path / "other.pt")
     with pytest.raises(RuntimeError, match="holds no exported program"):
@@ -314,6 +334,7 @@ def test_a_tensor_under_two_names_is_one_again():
         (lambda text: text.update(in_spec='[1, {"type": "builtins.tuple", "context": "null", "children_spec": []}]'), "leaves"),
         (lambda text: text.update(out_spec='[1, {"type": "builtins.tuple", "context": "null", "children_spec": []}]'), "leaves"),
         (lambda text: text.update(aliases={"weight": "weight"}), "said to be one tensor"),
+        (lambda text: text["nodes"][-2]["val"][3].append(1), "must match dimensionality of strides"),
     ],
 )  # fmt: skip
 def test_a_crafted_file_raises_one_error_that_names_it(change, why, tmp_path):
@@ -323,6 +344,18 @@ def test_a_crafted_file_raises_one_error_that_names_it(change, why, tmp_path):
     (tmp_path / "crafted.pt2").write_bytes(crafted.getvalue())
     with pytest.raises(RuntimeError, match="crafted.pt2"):
         torch.export.load(tmp_path / "crafted.pt2")
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda text: text.update(version=2), "the file has version 2"),
+        (lambda text: text.update(in_spec='[1, {"type": "os.system", "context": null, "children_spec": []}]'), "not registered"),
+    ],
+)  # fmt: skip
+def test_what_this_stack_lacks_of_a_file_is_told_with_its_name(change, why):
+    with pytest.raises(NotImplementedError, match=rf"export.load: .*{why}.*\(BytesIO object\)"):
+        torch.export.load(_crafted(change))
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from . import _leaves, _rows
 from ._core_aten import COMPOSED
 from ._guards import Guard
 from ._places import plain
-from ._tape import Place, bare, describe, hollow
+from ._tape import Place, bare, describe, fake, hollow
 from .exported_program import NUMBERS, ExportedProgram, ModuleCallEntry, ModuleCallSignature
 from .graph_signature import (
     ConstantArgument,
@@ -114,20 +114,7 @@ def _node(node):
         found["target"] = _name(node)
     elif node.op != "output":
         found["target"] = node.target
-    value = node.meta.get("val")
-    if isinstance(value, torch.Tensor):
-        found["val"] = [
-            str(value.dtype).removeprefix("torch."),
-            list(bare(value).shape),
-            list(node.meta.get("sizes", value.shape)),
-            list(bare(value).stride()),
-        ]
-        if value.device.type != "cpu":
-            found["device"] = str(value.device)
-    elif not isinstance(value, list):
-        found["number"] = _value(bare(value))
-        if isinstance(value, (torch.SymInt, torch.SymFloat)):
-            found["formula"] = str(value)
+    found |= _seen(node.meta.get("val"), node.meta.get("sizes"))
     for key in ("operator", "arguments", "torch_fn"):
         if key in node.meta:
             found[key] = node.meta[key]
@@ -135,6 +122,19 @@ def _node(node):
     if place is not None:
         found["place"] = [place.frames, place.modules]
     return found
+
+
+def _seen(value, sizes=None):
+    """What a result was on the example: a tensor, a number, or several of them."""
+    if isinstance(value, (list, tuple)):
+        return {"values": [_seen(v) for v in value]}
+    if isinstance(value, torch.Tensor):
+        under = bare(value)
+        sizes = sizes or [s if type(s) is int else str(s) for s in value.shape]
+        found = {"val": [str(value.dtype).removeprefix("torch."), list(under.shape), list(sizes), list(under.stride())]}
+        return found if value.device.type == "cpu" else {**found, "device": str(value.device)}
+    found = {"number": _value(bare(value))}
+    return {**found, "formula": str(value)} if isinstance(value, (torch.SymInt, torch.SymFloat)) else found
 
 
 def _name(node):
@@ -196,8 +196,12 @@ def load(f: Any, extra_files: dict | None, options: dict) -> ExportedProgram:
         return _read(content, extra_files)
     except RecursionError:
         why = "it is nested too deep"
+    except NotImplementedError as error:
+        raise NotImplementedError(f"export.load: {error} ({_named(f)})") from error
     except (LookupError, TypeError, ValueError, AttributeError, SyntaxError, ArithmeticError, AssertionError) as error:
         why = f"{type(error).__name__}: {error}"
+    except RuntimeError as error:
+        why = str(error)
     raise RuntimeError(f"export.load: the program in the file is broken ({why}; {_named(f)})")
 
 
@@ -208,7 +212,7 @@ def _named(f):
 def _read(content, extra_files):
     text = json.loads(content["exported program"])
     if text["version"] != VERSION:
-        raise RuntimeError(f"export.load: the file has version {text['version']}, this torch reads {VERSION}")
+        raise NotImplementedError(f"the file has version {text['version']}, this torch reads {VERSION}")
     graph, nodes, modules = _read_graph(text)
     state, trained = dict(content["state_dict"]), set(content["trained"])
     aliases = text["aliases"]
@@ -304,14 +308,9 @@ def _made(graph, found, nodes):
     else:
         raise ValueError(f"a node that is {op!r}")
     if "val" in found:
-        dtype, shape, sizes, *strides = found["val"]  # files of 0.1.0 have no strides
-        tensor = hollow(shape, strides[0] if strides else None, _of_torch(dtype, torch.dtype))
-        describe(node, tensor, sizes, torch.device(found.get("device", "cpu")))
-    elif "number" in found:
-        number = _read_value(found["number"], nodes)
-        if "formula" in found and type(number) is int:
-            number = size_of_text(found["formula"], number)
-        node.meta["val"] = number
+        describe(node, *_read_tensor(found))
+    elif "values" in found or "number" in found:
+        node.meta["val"] = _read_seen(found, nodes)
     if "torch_fn" in found:
         node.meta["torch_fn"] = tuple(map(str, found["torch_fn"]))
     if "operator" in found:
@@ -323,6 +322,21 @@ def _made(graph, found, nodes):
             place=place, stack_trace=place.trace(), nn_module_stack={p: (plain(p), k) for p, k in place.modules}
         )
     return node
+
+
+def _read_tensor(found):
+    dtype, shape, sizes, *strides = found["val"]  # files of 0.1.0 have no strides
+    tensor = hollow(shape, strides[0] if strides else None, _of_torch(dtype, torch.dtype))
+    return tensor, sizes, torch.device(found.get("device", "cpu"))
+
+
+def _read_seen(found, nodes):
+    if "values" in found:
+        return [_read_seen(each, nodes) for each in found["values"]]
+    if "val" in found:
+        return fake(*_read_tensor(found))
+    number = _read_value(found["number"], nodes)
+    return size_of_text(found["formula"], number) if "formula" in found and type(number) is int else number
 
 
 def _target(library, name):

@@ -16,7 +16,7 @@ from torch.nn import functional as F
 
 from ._core_composed import FUNCTIONS
 from ._leaves import recurrent
-from ._tape import bare, describe
+from ._tape import bare, describe, faked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ class Maker:
         if isinstance(value, torch.Tensor):
             describe(made, value, value.shape)
         else:
-            made.meta["val"] = list(value)
+            made.meta["val"] = faked(value)
         return made
 
     def first(self, several: Node) -> Node:

@@ -10,7 +10,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.node import Node, map_arg
 
 from ._core_aten import Maker, Rule
-from ._tape import bare, describe
+from ._tape import bare, describe, faked
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _put(module, node, made, tensors):
                 if "val" not in new.meta:  # of several results
                     given = map_arg((new.args, new.kwargs), lambda n: bare(n.meta["val"]))
                     with torch.no_grad():
-                        new.meta["val"] = new.target(*given[0], **given[1])
+                        new.meta["val"] = faked(new.target(*given[0], **given[1]))
                 if isinstance(new.meta["val"], torch.Tensor):
                     describe(new, new.meta["val"], new.meta.get("sizes", bare(new.meta["val"]).shape))
                 new.meta.update(

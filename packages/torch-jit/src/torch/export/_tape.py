@@ -49,15 +49,26 @@ _MODE = FakeTensorMode()
 
 
 def describe(node: Node, tensor: torch.Tensor, sizes: Iterable[Any], device: Any = "cpu") -> None:
-    """Note what a node's tensor looks like, under the names that passes and tools read: as a fake tensor, whose sizes are numbers, or
-    formulas over names where they are texts."""
+    """Note what a node's tensor looks like, under the names that passes and tools read: as a fake tensor."""
     sizes = tuple(sizes)
+    val = fake(tensor, sizes, device)
+    node.meta.update(val=val, tensor_meta=_extract_tensor_metadata(val), sizes=sizes)
+
+
+def fake(tensor: torch.Tensor, sizes: Iterable[Any], device: Any = "cpu") -> FakeTensor:
+    """A fake tensor whose sizes are numbers, or formulas over names where they are texts."""
     if isinstance(tensor, FakeTensor):
         tensor, device = tensor._elem, tensor.fake_device
-    symbolic = any(isinstance(s, str) for s in sizes)
     named = [size_of_text(s, seen) if isinstance(s, str) else s for s, seen in zip(sizes, tensor.shape, strict=True)]
-    val = FakeTensor(_MODE, tensor, device, sizes=named if symbolic else None)
-    node.meta.update(val=val, tensor_meta=_extract_tensor_metadata(val), sizes=sizes)
+    symbolic = any(isinstance(s, str) for s in sizes)
+    return FakeTensor(_MODE, tensor, device, sizes=named if symbolic else None)
+
+
+def faked(value: Any) -> Any:
+    """What a call gives on the Meta device, as a node's ``meta["val"]`` has it."""
+    if isinstance(value, (list, tuple)):
+        return [faked(v) for v in value]
+    return fake(value, value.shape) if isinstance(value, torch.Tensor) else value
 
 
 def bare(value: Any) -> Any:
