@@ -227,7 +227,7 @@ def test_metadata_with_other_classes_are_refused(tmp_path):
         (tmp_path / ".metadata").write_bytes(
             pickle.dumps(value) if not isinstance(value, Evil) else b"cposix\nsystem\n(S'true'\ntR."
         )
-        with pytest.raises(pickle.UnpicklingError, match=r"a checkpoint's .metadata (has no business|holds)"):
+        with pytest.raises(pickle.UnpicklingError, match=rf"metadata {tmp_path}/.metadata (has no business|holds)"):
             dcp.load({"x": 1}, checkpoint_id=tmp_path)
 
 
@@ -262,7 +262,7 @@ def a_piece(**changes):
 )
 def test_metadata_that_make_no_sense_are_refused(changes, said, tmp_path):
     (tmp_path / ".metadata").write_bytes(a_piece(**changes))
-    with pytest.raises(pickle.UnpicklingError, match=f"a checkpoint's .metadata.*{said}"):
+    with pytest.raises(pickle.UnpicklingError, match=f"metadata {tmp_path}/.metadata.*{said}"):
         dcp.load({"x": torch.zeros(4)}, checkpoint_id=tmp_path)
 
 
@@ -313,6 +313,14 @@ def test_pieces_that_do_not_make_the_whole_are_named(tmp_path):
     places[first] = _StorageInfo("less.distcp", less.offset, less.length)
     changed(ValueError, r"the piece of x at \(0,\) is a tensor of shape \(2,\), and elements up to \(4,\) are wanted")
     assert second in places
+
+
+def test_a_value_that_is_broken_is_named(tmp_path):
+    dcp.save({"step": 5}, checkpoint_id=tmp_path)
+    (file,) = tmp_path.glob("*.distcp")
+    file.write_bytes(b"?" * len(file.read_bytes()))
+    with pytest.raises((RuntimeError, pickle.UnpicklingError), match=f"{file}: step"):
+        dcp.load({"step": 0}, checkpoint_id=tmp_path)
 
 
 @pytest.mark.parametrize("place", ["../elsewhere", "a\0b"])

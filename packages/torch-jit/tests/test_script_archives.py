@@ -99,6 +99,13 @@ def test_code_that_is_no_text_is_named():
         torch.jit.load(rewritten("recurrent.pt", lambda text: b"\x80" + text))
 
 
+def test_a_broken_archive_is_named(tmp_path):
+    path = tmp_path / "recurrent.pt"
+    path.write_bytes(rewritten("recurrent.pt", lambda text: text.replace(b"def forward", b"def forward(")).read())
+    with pytest.raises(RuntimeError, match=rf"torch.jit.load: {path}: code/.*\.py is no text of a program"):
+        torch.jit.load(path)
+
+
 def test_an_operator_that_is_not_there_raises_when_it_is_reached():
     changed = rewritten("recurrent.pt", lambda text: text.replace(b"torch.tanh", b"torch.no_such_operator"))
     loaded = torch.jit.load(changed)

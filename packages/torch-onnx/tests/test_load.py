@@ -44,6 +44,19 @@ def test_a_loaded_model_trains_like_the_one_that_was_written(tmp_path):
     assert not any(p.requires_grad for p in again.buffers())
 
 
+def test_a_file_that_cannot_be_read_is_named(tmp_path):
+    path = tmp_path / "net.onnx"
+    path.write_bytes(b"no model at all")
+    with pytest.raises(RuntimeError, match=f"onnx.load: {path}: this is no model"):
+        torch.onnx.load(path)
+    node = helper.make_node("TfIdfVectorizer", ["x"], ["y"], mode="TF", min_gram_length=1, max_gram_length=1,
+                            max_skip_count=0, ngram_counts=[0], ngram_indexes=[0])  # fmt: skip
+    values = [helper.make_tensor_value_info(name, kind, [1]) for name, kind in (("x", 7), ("y", 1))]
+    onnx.save(helper.make_model(helper.make_graph([node], "g", values[:1], values[1:])), path)
+    with pytest.raises(NotImplementedError, match=f"onnx.load: {path}: these operators cannot be read: TfIdf"):
+        torch.onnx.load(str(path))
+
+
 def test_streams_bytes_and_what_is_no_model(tmp_path):
     program = torch.onnx.export(nn.Linear(2, 1), (torch.ones(1, 2),))
     content = program.model_proto.SerializeToString()

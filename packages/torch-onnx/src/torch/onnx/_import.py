@@ -21,7 +21,15 @@ from ._reading import OF_DOMAINS, table
 
 def load(model: Any) -> GraphModule:
     """See :func:`torch.onnx.load`."""
-    proto = defined(_inline(_read(model)))
+    try:
+        return _module(defined(_inline(_read(model))))
+    except RuntimeError as error:  # of which NotImplementedError is one
+        if isinstance(model, (str, os.PathLike)):
+            error.args = (f"onnx.load: {os.fspath(model)}: {str(error).removeprefix('onnx.load: ')}",)
+        raise
+
+
+def _module(proto):
     graph, opset = proto.graph, next((o.version for o in proto.opset_import if o.domain in ("", "ai.onnx")), 1)
     _refuse(graph)
     return Importer(graph, opset, _fixed(graph)).module()

@@ -158,10 +158,9 @@ class FileSystemReader(StorageReader):
 
     def read_metadata(self, *args: Any, **kwargs: Any) -> Metadata:
         try:
-            data = (self.path / NAME).read_bytes()
+            return _metadata.load(self.path / NAME)
         except FileNotFoundError:
             raise FileNotFoundError(f"checkpoint.load: {self.path} holds no checkpoint (no {NAME})") from None
-        return _metadata.loads(data)
 
     def set_up_storage_reader(self, metadata: Any, is_coordinator: Any, *args: Any, **kwargs: Any) -> None:
         self.storage_data = metadata.storage_data
@@ -211,7 +210,7 @@ class FileSystemReader(StorageReader):
             )
         if item.type is LoadItemType.BYTE_IO:
             file.seek(info.offset)
-            return io.BytesIO(file.read(info.length))
+            return _Piece(file.read(info.length), f"{file.name}: {name}")
         return load_region(file, info.offset, info.length, mmap=not whole)
 
     def _info(self, index):
@@ -245,10 +244,18 @@ class FileSystemReader(StorageReader):
         return "://" not in str(checkpoint_id)
 
 
+class _Piece(io.BytesIO):
+    """A part of a file, with a name for messages."""
+
+    def __init__(self, data, name):
+        super().__init__(data)
+        self.name = name
+
+
 def _files(folder) -> set:
     """The files of the folder's checkpoint, if there is one that can be read: those that a writer makes, and no others."""
     try:
-        found = _metadata.loads((folder / NAME).read_bytes())
+        found = _metadata.load(folder / NAME)
     except (OSError, pickle.UnpicklingError, EOFError, AttributeError):
         return set()
     names = {os.path.basename(info.relative_path) for info in (found.storage_data or {}).values()}

@@ -254,12 +254,12 @@ def _storage_info() -> type:
 
 
 _HERE = "torch.distributed.checkpoint"
-_WHAT = "a checkpoint's .metadata"
 _PATHS = ("PosixPath", "PurePosixPath", "WindowsPath", "PureWindowsPath")
 
 
-def loads(data: bytes) -> Metadata:
-    """The metadata of a file; ``pickle.UnpicklingError`` when it names anything but what belongs in one."""
+def load(path: pathlib.Path) -> Metadata:
+    """The metadata in a file; ``pickle.UnpicklingError`` when it names anything but what belongs in one."""
+    what = f"the checkpoint's metadata {path}"
     classes = {
         f"{_HERE}.{'filesystem' if kind is _storage_info() else 'metadata'}.{kind.__name__}": (kind, _take)
         for kind in _fields()
@@ -268,11 +268,11 @@ def loads(data: bytes) -> Metadata:
     calls = {f"{_HERE}.metadata._MEM_FORMAT_ENCODING": ("int", _MEM_FORMAT_ENCODING)}
     for module in ("pathlib", "pathlib._local"):
         calls |= {f"{module}.{name}": ("[text] " * 32, pathlib.PurePosixPath) for name in _PATHS}
-    found = read(data, classes, _WHAT, calls)
+    found = read(path.read_bytes(), classes, what, calls)
     if type(found) is not Metadata:
-        raise pickle.UnpicklingError(f"{_WHAT} holds {type(found).__name__}")
+        raise pickle.UnpicklingError(f"{what} holds {type(found).__name__}")
     try:
         _check(found)
     except ValueError as error:
-        raise pickle.UnpicklingError(f"{_WHAT} makes no sense: {error}") from None
+        raise pickle.UnpicklingError(f"{what} makes no sense: {error}") from None
     return found

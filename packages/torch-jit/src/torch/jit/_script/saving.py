@@ -219,13 +219,17 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
         if os.path.isdir(f):
             raise MissingFile(errno.EISDIR, "The provided filename is a directory", os.fspath(f))
     program = _container().read_program(f, map_location)
+    named = f"torch.jit.load: {os.fspath(f) if isinstance(f, (str, os.PathLike)) else f'{type(f).__name__} object'}"
     for name in _extra_files or ():
         if name in program.extra:
             _extra_files[name] = program.extra[name]
     if not isinstance(program.root, _container().Instance):
-        raise RuntimeError("torch.jit.load: the archive holds no module")
+        raise RuntimeError(f"{named} holds no module")
     try:
         loader = _Loader(program)
         return loader.module(loader.object(program.root), {})
+    except ScriptError as error:
+        error.message = f"{named}: {error.message}"
+        raise
     except (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError) as error:
-        raise RuntimeError(f"torch.jit.load: the archive is not that of a program: {error!r}") from error
+        raise RuntimeError(f"{named} is not the archive of a program: {error!r}") from error

@@ -166,7 +166,7 @@ def open_source(f, what: str = "load", spool: bool = False) -> Source:
             part.release()
             view.release()
 
-        return MemorySource(part, "BytesIO object", release, base)
+        return MemorySource(part, _name(f), release, base)
     if isinstance(f, (bytes, bytearray, memoryview, mmap.mmap)):
         return MemorySource(memoryview(f).cast("B"), type(f).__name__)
     if not hasattr(f, "read") and hasattr(f, "fileno"):
@@ -215,9 +215,13 @@ def _taken(stream, name: str, spool: bool, begin: bytes = b"") -> Source:
         return DescriptorSource(os.dup(file.fileno()), name, owned=True)
 
 
-def _open_stream(f, what: str, spool: bool) -> Source:
+def _name(f) -> str:
     name = getattr(f, "name", None)
-    name = name if isinstance(name, str) else f"{type(f).__name__} object"
+    return name if isinstance(name, str) else f"{type(f).__name__} object"
+
+
+def _open_stream(f, what: str, spool: bool) -> Source:
+    name = _name(f)
     if isinstance(f, io.TextIOBase):
         raise TypeError(f"{what}: {name} is open in text mode; open it with mode 'rb'")
     try:
