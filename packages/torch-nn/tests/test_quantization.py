@@ -113,6 +113,40 @@ def test_recurrent_layers_hold_bytes(kind):
     assert torch.equal(first(again(x)), first(small(x))) and repr(small).startswith("DynamicQuantized" + kind)
 
 
+@pytest.mark.parametrize(
+    "kind, recorded",
+    [
+        ("LSTM", [-0.0077, -0.006292, -0.07998, -0.073492, 0.248966, 0.180411, 0.385917, 0.392144]),
+        ("GRU", [-0.960329, -0.95791, -0.607233, -0.654895, -0.207198, -0.349495, -0.53692, -0.577077]),
+        ("LSTMCell", [-0.0077, -0.006292, -0.07998, -0.073492, 0.331129, 0.212725, 0.663054, 0.570043]),
+        ("GRUCell", [-0.960329, -0.95791, -0.607233, -0.654895, 0.093281, -0.009512, 0.019647, 0.028141]),
+        ("RNNCell", [-0.899061, -0.997317, 0.421222, -0.909016, 0.983079, 0.271006, 0.999656, 0.970219]),
+    ],
+)
+def test_recurrent_layers_round_inputs_and_states_to_bytes(kind, recorded):
+    """As linear layers do; recorded from PyTorch 2.13 with its engine fbgemm."""
+    layer = getattr(nn, kind)(3, 2)
+    with torch.no_grad():
+        for i, p in enumerate(layer.parameters()):
+            p.copy_(torch.linspace(-1, 1.1, p.numel()).add(i).cos().reshape(p.shape))
+    x = torch.linspace(-1, 2, 12).reshape((4, 3) if kind.endswith("Cell") else (2, 2, 3))
+    found = q.quantize_dynamic(nn.Sequential(layer))[0](x)
+    found = found[0] if isinstance(found, tuple) else found
+    torch.testing.assert_close(found.flatten(), torch.tensor(recorded), atol=2e-6, rtol=0)
+
+
+def test_recurrent_layers_take_new_states_and_packed_sequences_and_are_copied():
+    layer = q.quantize_dynamic(nn.Sequential(nn.LSTM(3, 2, num_layers=2, bidirectional=True)))[0]
+    other = q.quantize_dynamic(nn.Sequential(nn.LSTM(3, 2, num_layers=2, bidirectional=True)))[0]
+    x = torch.randn(4, 2, 3)
+    before = layer(x)[0]
+    assert torch.equal(copy.deepcopy(layer)(x)[0], before)
+    layer.load_state_dict(other.state_dict())
+    assert torch.equal(layer(x)[0], other(x)[0]) and not torch.equal(layer(x)[0], before)
+    packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([4, 4]))
+    assert torch.allclose(nn.utils.rnn.pad_packed_sequence(layer(packed)[0])[0], layer(x)[0], atol=2e-2)
+
+
 def test_tables_of_rows_hold_bytes():
     bag, table, i = nn.EmbeddingBag(10, 4, mode="sum"), nn.Embedding(10, 4), torch.tensor([[1, 2], [3, 3]])
     small = q.quantize_dynamic(nn.ModuleList([bag, table]), dtype=torch.quint8)
@@ -142,7 +176,7 @@ def test_a_calibrated_layer_gives_what_it_gives_in_pytorch():
     ready(X)
     small = q.convert(ready)
     assert torch.allclose(small(X), torch.tensor([[-2.1075, 2.8630], [1.0736, -0.3976]]), atol=5e-5)  # recorded
-    assert small[1].scale.item() == pytest.approx(0.03976378217339516) and small[1].zero_point.item() == 54  # recorded
+    assert small[1].scale == pytest.approx(0.03976378217339516) and small[1].zero_point == 54  # recorded
     assert small[0].scale.item() == pytest.approx(0.0551, abs=5e-5) and small[0].zero_point.item() == 54  # recorded
     assert "scale=0.0397637" in repr(small[1]) and not any(hasattr(m, "qconfig") for m in small.modules())
 

@@ -126,6 +126,37 @@ def test_states_that_pytorch_wrote_give_its_results(file, model, atol):
     layer = model()
     layer.load_state_dict(stored["sd"])
     assert torch.allclose(layer(stored["x"]), stored["y"], atol=atol)
+    again, state = model(), layer.state_dict()
+    assert set(state) == set(stored["sd"])
+    packed = {k.rpartition(".")[0] for k in state if k.endswith("_packed_params.dtype")}
+    assert all(state._metadata[k] == stored["sd"]._metadata[k] for k in packed)  # by which PyTorch reads them
+    again.load_state_dict(state)
+    assert torch.equal(again(stored["x"]), layer(stored["x"]))
+
+
+def test_layers_hold_scale_and_zero_point_as_numbers_and_weights_packed():
+    layer, x = nnq.Linear(4, 2), quantized(3, 4)
+    layer.set_weight_bias(weight(2, 4), torch.tensor([0.5, -0.5]))
+    layer.scale, layer.zero_point = 0.25, 9
+    assert layer(x).q_scale() == 0.25 and layer(x).q_zero_point() == 9
+    found = ops.linear(x, layer._packed_params._packed_params, layer.scale, layer.zero_point)
+    assert torch.equal(found.int_repr(), layer(x).int_repr())
+    assert torch.equal(layer._packed_params._weight_bias()[0].int_repr(), layer.weight().int_repr())
+    conv, image = nnq.Conv2d(2, 3, 2, padding=1), quantized(1, 2, 4, 4)
+    conv.set_weight_bias(weight(3, 2, 2, 2), None)
+    conv.scale = 0.5
+    assert torch.equal(ops.conv2d(image, conv._packed_params, 0.5, 0).int_repr(), conv(image).int_repr())
+    state = conv.state_dict()
+    assert list(state) == ["weight", "bias", "scale", "zero_point"] and state["bias"] is None
+    del state["scale"]
+    with pytest.raises(RuntimeError, match="Missing key.*scale"):
+        nnq.Conv2d(2, 3, 2, padding=1).load_state_dict(state)
+    half = nnq.dynamic.Linear(4, 2, dtype=torch.float16)
+    state = half.state_dict()
+    assert state["_packed_params.dtype"] is torch.float16
+    assert state["_packed_params._packed_params"][0].dtype is torch.float32
+    with pytest.raises(RuntimeError, match="the state of weight is of torch.float32, expected integers"):
+        nnq.dynamic.Linear(4, 2).load_state_dict(state)
 
 
 def test_what_does_not_fit_is_named():

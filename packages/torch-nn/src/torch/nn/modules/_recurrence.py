@@ -16,10 +16,15 @@ from ..functional._ops import ops
 __all__ = ["GATES", "STEPS", "run", "unroll"]
 
 
+def product(x, weight, bias):
+    """``x @ weight^T + bias``; a weight that is not held in floats is a function of ``x``, which adds its bias."""
+    return weight(x) if callable(weight) else F.linear(x, weight, bias)
+
+
 def lstm_step(gates, state, w_hh, b_hh, w_hr=None):
     """``c' = f c + i g``, ``h' = o tanh(c')`` (Hochreiter 1997, with the forget gate of Gers 1999); w_hr projects h'."""
     h, c = state
-    of_state = F.linear(h, w_hh, b_hh)
+    of_state = product(h, w_hh, b_hh)
     if gates.is_cuda and (new := _seams.lstm_step_on_cuda(gates, of_state, c)) is not None:
         h, c = new
         return (h if w_hr is None else F.linear(h, w_hr)), c
@@ -32,7 +37,7 @@ def lstm_step(gates, state, w_hh, b_hh, w_hr=None):
 def gru_step(gates, state, w_hh, b_hh, w_hr=None):
     """``h' = (1 - z) n + z h`` with ``n = tanh(W x + r (U h))`` (Cho 2014, reset after the product)."""
     (h,) = state
-    of_state = F.linear(h, w_hh, b_hh)
+    of_state = product(h, w_hh, b_hh)
     if gates.is_cuda and (new := _seams.gru_step_on_cuda(gates, of_state, h)) is not None:
         return (new,)
     r_x, z_x, n_x = gates.chunk(3, 1)
@@ -44,12 +49,12 @@ def gru_step(gates, state, w_hh, b_hh, w_hr=None):
 
 def tanh_step(gates, state, w_hh, b_hh, w_hr=None):
     """``h' = tanh(W x + U h)`` (Elman 1990)."""
-    return (torch.tanh(gates + F.linear(state[0], w_hh, b_hh)),)
+    return (torch.tanh(gates + product(state[0], w_hh, b_hh)),)
 
 
 def relu_step(gates, state, w_hh, b_hh, w_hr=None):
     """``h' = relu(W x + U h)``."""
-    return (torch.relu(gates + F.linear(state[0], w_hh, b_hh)),)
+    return (torch.relu(gates + product(state[0], w_hh, b_hh)),)
 
 
 STEPS = {"LSTM": lstm_step, "GRU": gru_step, "RNN_TANH": tanh_step, "RNN_RELU": relu_step}
@@ -76,8 +81,8 @@ def unroll(step, x, batch_sizes, first, weights, directions, dropout):
 def run(step, x, batch_sizes, state, weights, reverse):
     """Unroll ``step`` over ``x``, (T, N, in) or packed (sum of batch_sizes, in); returns the outputs and the last state."""
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
-    gates = F.linear(x, w_ih, b_ih)
-    whole = w_hr is None and _takes_whole(gates, *state, w_hh, *([] if b_hh is None else [b_hh]))
+    gates = product(x, w_ih, b_ih)
+    whole = w_hr is None and not callable(w_hh) and _takes_whole(gates, *state, w_hh, *([] if b_hh is None else [b_hh]))
     if whole and (batch_sizes is None or _pays_padded(gates, batch_sizes)):
         run_whole = _whole if batch_sizes is None else _padded
         return run_whole(_KINDS[step], gates, batch_sizes, state, w_hh, b_hh, reverse)

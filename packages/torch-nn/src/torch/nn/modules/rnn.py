@@ -9,12 +9,11 @@ import torch
 from torch import _seams
 from torch._seams import in_lower_precision
 
-from .. import functional as F
 from .. import init
 from ..parameter import Parameter
 from ..utils.rnn import PackedSequence
 from ._count import layers
-from ._recurrence import GATES, STEPS, unroll
+from ._recurrence import GATES, STEPS, product, unroll
 from .module import Module
 
 TYPE_CHECKING = False
@@ -121,6 +120,10 @@ class RNNBase(Module):
             "weight_hr": self.proj_size,
         }
         return tuple(getattr(self, kind + suffix) if there else None for kind, there in has.items())
+
+    def _matrices(self, suffix):
+        """The weights as steps take them."""
+        return self._weights(suffix)
 
     @property
     def all_weights(self) -> list[list[Parameter]]:
@@ -271,7 +274,7 @@ class RNNBase(Module):
         """All layers and directions; ``x`` is (T, N, in) or packed. Returns the outputs and the last states, stacked."""
         if (self.mode == "LSTM" or x.is_cuda) and _seams.is_casting():  # sums with a state of float32 would be float32
             x, *first = in_lower_precision(lambda *tensors: tensors)(x, *first)
-        weights = [self._weights(suffix) for suffix, _ in self._places()]
+        weights = [self._matrices(suffix) for suffix, _ in self._places()]
         dropout = self.dropout if self.training else 0
         return unroll(STEPS[self.mode], x, batch_sizes, first, weights, self._directions, dropout)
 
@@ -391,6 +394,10 @@ class RNNCellBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
+    def _matrices(self):
+        """The weights as a step takes them."""
+        return self.weight_ih, self.weight_hh
+
     def _step(self, step, input, state):
         """Check, add what is missing (batch, first state), and do one step."""
         name = type(self).__name__
@@ -415,7 +422,8 @@ class RNNCellBase(Module):
                 )
         if input.is_cuda and _seams.is_casting():  # cells are in the list of CUDA, not in that of the CPU
             input, *state = in_lower_precision(lambda *tensors: tensors)(input, *state)
-        new = step(F.linear(input, self.weight_ih, self.bias_ih), state, self.weight_hh, self.bias_hh)
+        w_ih, w_hh = self._matrices()
+        new = step(product(input, w_ih, self.bias_ih), state, w_hh, self.bias_hh)
         return new if batched else tuple(h.squeeze(0) for h in new)
 
     def extra_repr(self) -> str:

@@ -61,6 +61,12 @@ class _Coated(Rounds):
 
 
 class _CoatedBatchNorm(_Coated):
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        made = super().from_float(mod)
+        made.scale, made.zero_point = made.scale.reshape(1), made.zero_point.reshape(1)  # as PyTorch's states have them
+        return made
+
     def forward(self, x: Tensor) -> Tensor:
         """By the running statistics, in training as well."""
         found = numbers(self, x)

@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from . import _integers
 from ._rows import rows_of
-from ._weights import adopt, fit, held, hold, quantize_weight
+from ._weights import adopt, fit, held, hold, quantize_weight, write
 
 
 def observed(mod: Any) -> tuple[float, int]:
@@ -53,8 +53,8 @@ class Rounds:
         return self.scale.item(), self.zero_point.item()
 
     def extra_repr(self) -> str:
-        said = super().extra_repr()
-        return f"{said}, " * bool(said) + f"scale={self.scale.item()}, zero_point={self.zero_point.item()}"
+        said, (scale, zero_point) = super().extra_repr(), self._scaled()
+        return f"{said}, " * bool(said) + f"scale={scale}, zero_point={zero_point}"
 
 
 class Dropout(nn.Dropout):
@@ -113,6 +113,38 @@ class Weighted(_integers.Refound, Rounds):
     """Layers with a weight of small integers and a bias of floats."""
 
     relu = False
+    _packed_as = ""  #: the name of weight and bias in a state, where they are packed
+
+    def _rounds_to(self, scale: float, zero_point: int) -> None:
+        self.scale, self.zero_point = float(scale), int(zero_point)
+
+    def _scaled(self) -> tuple[float, int]:
+        return self.scale, self.zero_point
+
+    def _rounded(self, x: Tensor) -> Tensor:
+        return torch.quantize_per_tensor(x, self.scale, self.zero_point, torch.quint8)
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        write(self, destination, prefix, self._packed_as)
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: Any, *args: Any
+    ) -> None:
+        if strict:
+            numbers = (name for name in ("scale", "zero_point") if name in self.__dict__)
+            missing_keys.extend(prefix + name for name in numbers if prefix + name not in state_dict)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys, *args)
+
+    @property
+    def _packed_params(self) -> Any:
+        """Weight and bias as the operators of ``torch.ops.quantized`` take them."""
+        from ._operators import packed_layer
+
+        return packed_layer(self)
+
+    def _weight_bias(self) -> tuple[Tensor, Tensor | None]:
+        return self.weight(), self.bias()
 
     def _hold(self, weight: Tensor, bias: Tensor | None) -> None:
         for name in ("weight", "bias"):
@@ -165,6 +197,8 @@ class Linear(Weighted, nn.Module):
     >>> torch.ao.nn.quantized.Linear(2, 3)(torch.quantize_per_tensor(torch.ones(1, 2), 0.1, 0, torch.quint8)).shape
     torch.Size([1, 3])
     """
+
+    _version, _packed_as = 3, "_packed_params"
 
     def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = torch.qint8):
         super().__init__()
@@ -241,6 +275,8 @@ class Conv3d(_Convolution, nn.Conv3d):
 
 class _Table(Weighted):
     """Tables of integers whose rows come as floats."""
+
+    _packed_as = "_packed_weight"
 
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:

@@ -67,6 +67,18 @@ def _packed(weight: Tensor, bias: Tensor | None, moves: dict[str, Any]) -> Packe
     return Packed(weight, bias, **moves)
 
 
+def packed_layer(layer: Any) -> Any:
+    """Weight and bias of a quantized layer, packed; linear layers have them in an object of their own, as in PyTorch."""
+    weight, bias = layer._weight_bias()
+    if hasattr(layer, "kernel_size"):
+        moves = {name: list(getattr(layer, name)) for name in ("stride", "padding", "dilation")}
+        return _conv_prepack(weight, bias, *moves.values(), layer.groups)
+    if not hasattr(layer, "in_features"):
+        return SimpleNamespace(dtype=weight.dtype, _packed_weight=Table(weight), _weight=layer.weight)
+    packed = (weight, bias) if weight.dtype is torch.float16 else Packed(weight, bias)
+    return SimpleNamespace(dtype=weight.dtype, _packed_params=packed, _weight_bias=layer._weight_bias)
+
+
 class Table:
     """Rows of small integers for ``embedding_byte`` and ``embedding_4bit``."""
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, _seams
 
 _BY_CHANNEL = (torch.per_channel_affine, torch.per_channel_symmetric, torch.per_channel_affine_float_qparams)
+_VERSIONS = {"_packed_params": 3, "_packed_weight": 1}
 KINDS = {torch.int8: torch.qint8, torch.uint8: torch.quint8, torch.int32: torch.qint32}
 
 
@@ -55,48 +56,77 @@ def held(layer: Any, name: str) -> Tensor:
     return _seams.rebuilt_quantized(integers, scale.item(), zero.item(), None, dtype)
 
 
-def fit(layer: Any, state: dict[str, Any], prefix: str) -> None:
-    """Before a state is loaded: buffers of its shapes, for a scale of each channel may take the place of one for all.
+def write(layer: Any, destination: dict[str, Any], prefix: str, packed: str = "") -> None:
+    """The weight and the bias of a layer in a state, as PyTorch has them: one by one, or packed under a name."""
+    parts = ("weight_int", "weight_scale", "weight_zero_point", "weight_half", "_bias", "scale", "zero_point")
+    for part in parts:
+        destination.pop(prefix + part, None)
+    weight, bias = layer.weight(), layer._buffers.get("_bias")
+    if not packed:
+        destination[f"{prefix}weight"], destination[f"{prefix}bias"] = weight, bias
+    if hasattr(layer, "scale"):
+        destination[f"{prefix}scale"] = torch.tensor(layer.scale, dtype=torch.float64)
+        destination[f"{prefix}zero_point"] = torch.tensor(layer.zero_point)
+    if not packed:
+        return
+    if hasattr(destination, "_metadata"):  # PyTorch asks the version of what is packed
+        destination._metadata[f"{prefix}_packed_params"] = {"version": _VERSIONS[packed]}
+    destination[f"{prefix}_packed_params.dtype"] = weight.dtype
+    weight = weight.to(torch.float32) if weight.dtype is torch.float16 else weight
+    destination[f"{prefix}_packed_params.{packed}"] = (weight, bias) if packed == "_packed_params" else weight
 
-    A state of PyTorch has the weight as a quantized tensor, or packed with the bias in a tuple.
+
+def fit(layer: Any, state: dict[str, Any], prefix: str) -> None:
+    """Before a state is loaded: what it packs is unpacked, and the layer has buffers of its shapes, for a scale of each channel may
+    take the place of one for all.
     """
     _unpack(layer, state, prefix)
+    for name in ("scale", "zero_point"):
+        loaded = state.get(prefix + name)
+        if loaded is None:
+            continue
+        buffer = layer._buffers.get(name)
+        if buffer is None:  # a number of the layer
+            setattr(layer, name, state.pop(prefix + name).item())
+        else:
+            state[prefix + name] = loaded.detach().to(buffer.dtype).reshape(buffer.shape)
     for name, buffer in list(layer._buffers.items()):
         loaded = state.get(prefix + name)
-        if loaded is None or not name.endswith(("scale", "zero_point")):
-            continue
-        if name in ("scale", "zero_point"):  # one number, which PyTorch's Quantize keeps in a list
-            state[prefix + name] = loaded.detach().to(buffer.dtype).reshape(buffer.shape)
-        elif loaded.shape != buffer.shape:
+        if loaded is not None and name.endswith(("_scale", "_zero_point")):
             layer._buffers[name] = torch.empty_like(loaded)
 
 
 def _unpack(layer: Any, state: dict[str, Any], prefix: str) -> None:
+    present = layer._buffers.get("weight_half", layer._buffers.get("weight_int"))
+    if present is None:
+        return
     packed = f"{prefix}_packed_params."
     if f"{packed}_packed_params" in state:
         weight, bias = state.pop(f"{packed}_packed_params")
     elif f"{packed}_packed_weight" in state:
         weight, bias = state.pop(f"{packed}_packed_weight"), None
-    elif getattr(state.get(f"{prefix}weight"), "is_quantized", False):
+    elif f"{prefix}weight" in state:
         weight, bias = state.pop(f"{prefix}weight"), state.pop(f"{prefix}bias", None)
     else:
         return
-    for name in (
-        f"{packed}dtype",
-        *((f"{prefix}scale", f"{prefix}zero_point") if "scale" not in layer._buffers else ()),
-    ):
-        state.pop(name, None)
-    if not getattr(weight, "is_quantized", False):
+    state.pop(f"{packed}dtype", None)
+    half = present.dtype is torch.float16
+    if not half and not getattr(weight, "is_quantized", False):
         raise RuntimeError(
-            f"{type(layer).__name__}: {packed}_packed_params holds a weight of {weight.dtype}, expected integers"
+            f"{type(layer).__name__}: the state of {prefix}weight is of {weight.dtype}, expected integers; a layer whose weight is in half "
+            "precision takes floats"
         )
-    if weight.shape != layer._buffers["weight_int"].shape:
+    if weight.shape != present.shape:
         raise RuntimeError(
-            f"{type(layer).__name__}: size mismatch for {prefix}weight: the state has {tuple(weight.shape)}, the layer "
-            f"{tuple(layer._buffers['weight_int'].shape)}"
+            f"{type(layer).__name__}: size mismatch for {prefix}weight: the state has {tuple(weight.shape)}, the layer {tuple(present.shape)}"
         )
     taken = _Kept()
-    hold(taken, "weight", weight)
+    if half:
+        taken["weight_half"] = weight.to(torch.float16)
+    else:
+        hold(taken, "weight", weight)
+        if taken["weight_int"].dtype is not present.dtype:
+            layer._buffers["weight_int"] = torch.empty_like(taken["weight_int"])
     for name, value in taken.items():
         state[prefix + name] = value
     if (bias is None) != (layer._buffers.get("_bias") is None):

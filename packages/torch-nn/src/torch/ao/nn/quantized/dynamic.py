@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from . import _integers
 from ._integers import Refound
 from ._layers import zeros_like_weight
-from ._weights import adopt, fit, held, hold, quantize_weight
+from ._weights import adopt, fit, held, hold, quantize_weight, write
 
 DYNAMIC, ENGINES = _seams.operator("_int8_dynamic"), torch.backends.quantized
 
@@ -30,11 +30,14 @@ class Linear(Refound, nn.Module):
     2.0
     """
 
+    _version = 4
+
     def __init__(self, in_features: int, out_features: int, bias_: bool = True, dtype: Any = torch.qint8):
         super().__init__()
         if dtype not in (torch.qint8, torch.float16):
             raise NotImplementedError(f"Linear: weights are torch.qint8 or torch.float16, got {dtype}")
         self.in_features, self.out_features, self.dtype = in_features, out_features, dtype
+        self.scale, self.zero_point = 1.0, 0  # of no result: PyTorch's states have them
         shape = torch.empty(out_features, in_features)
         self._hold(
             shape.half() if dtype is torch.float16 else zeros_like_weight(shape),
@@ -77,6 +80,16 @@ class Linear(Refound, nn.Module):
             x = torch.quantize_per_tensor_dynamic(x, torch.quint8, ENGINES.engine != "qnnpack").dequantize()
         return F.linear(x, self.weight().dequantize(), self.bias())
 
+    @property
+    def _packed_params(self) -> Any:
+        """Weight and bias as the operators of ``torch.ops.quantized`` take them."""
+        from ._operators import packed_layer
+
+        return packed_layer(self)
+
+    def _weight_bias(self) -> tuple[Tensor, Tensor | None]:
+        return self.weight(), self.bias()
+
     def _check(self, x: Tensor) -> None:
         if x.dtype is not torch.float32:
             raise RuntimeError(f"Linear: expected an input of float32, got {x.dtype}")
@@ -100,14 +113,51 @@ class Linear(Refound, nn.Module):
         made._hold(mod.weight.detach().half() if half else quantize_weight(mod.weight, observer), mod.bias)
         return made
 
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        write(self, destination, prefix, "_packed_params")
+
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
         self.__dict__["_scales"] = None
         fit(self, state_dict, prefix)
         super()._load_from_state_dict(state_dict, prefix, *args)
 
 
+class _Matrix:
+    """A weight of small integers as a function of floats, which are rounded to bytes as they come."""
+
+    def __init__(self, integers: Tensor, scale: Tensor, zero: Tensor, bias: Tensor | None):
+        self._buffers = {"weight_int": integers, "weight_scale": scale, "weight_zero_point": zero, "_bias": bias}
+
+    def __call__(self, x: Tensor) -> Tensor:
+        each, packed, _ = self.__dict__.get("_scales") or _integers.rows(self)
+        halved, bias = ENGINES.engine != "qnnpack", self._buffers["_bias"]
+        if each is not None:
+            return DYNAMIC(x, packed, each, bias, halved)
+        if x.numel():
+            x = torch.quantize_per_tensor_dynamic(x, torch.quint8, halved).dequantize()
+        return F.linear(x, held(self, "weight").dequantize(), bias)
+
+
 class _Recurrent:
-    """Recurrent layers whose matrices are small integers, made floats where a step asks for them."""
+    """Recurrent layers whose matrices are small integers; those in half precision are made floats where a step asks for them."""
+
+    def _matrix(self, name: str) -> Any:
+        parts = tuple(self._buffers.get(name + part) for part in ("_int", "_scale", "_zero_point"))
+        if parts[0] is None:
+            return getattr(self, name)
+        parts = (*parts, getattr(self, name.replace("weight", "bias"), None))
+        kept = self.__dict__.setdefault("_kept_matrices", {}).get(name)
+        if kept is None or any(a is not b for a, b in zip(kept._buffers.values(), parts)):
+            kept = self.__dict__["_kept_matrices"][name] = _Matrix(*parts)
+        return kept
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {k: v for k, v in self.__dict__.items() if k != "_kept_matrices"}
+
+    def _matrices(self, suffix: str = "") -> Any:
+        matrices = self._matrix(f"weight_ih{suffix}"), self._matrix(f"weight_hh{suffix}")
+        return (*matrices, *super()._weights(suffix)[2:]) if suffix else matrices  # of a layer, or of a cell
 
     def _take(self, quantized: dict[str, Tensor]) -> None:
         for name, weight in quantized.items():
