@@ -372,11 +372,11 @@ def test_a_dict_is_made_of_an_object_that_is_a_mapping():
 
     compiled = torch.compile(f, fullgraph=True)
     for _ in range(2):
-        assert torch.equal(compiled(x), x + 8)
+        assert torch.equal(compiled(x), f(x))
     table["b"] = 4
-    assert torch.equal(compiled(x), x + 10)
+    assert torch.equal(compiled(x), f(x))
     table["d"] = 0
-    assert torch.equal(compiled(x), x + 11)
+    assert torch.equal(compiled(x), f(x))
 
 
 def test_methods_are_called_by_a_caller_that_has_arguments_by_name():
