@@ -76,7 +76,7 @@ Guards::Guards(const py::list& steps, std::vector<size_t> inputs, std::vector<si
         break;
       case Kind::Class:
         s.name = t[2];
-        s.value = t[3];
+        if (t.size() > 3) s.value = t[3];  // else the class has nothing under the name
         break;
       case Kind::Tensor: {
         auto like = t[2].cast<py::tuple>();

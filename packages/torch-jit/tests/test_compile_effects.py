@@ -683,3 +683,25 @@ def test_what_is_set_and_put_back_leaves_a_program_free_for_other_sizes():
     for n in range(2, 14):  # more sizes than a function may have programs
         assert torch.equal(compiled(torch.ones(n)), torch.full((n,), 2.0)) and flag.on is False
     assert len(compiled._compiled.programs) <= 3
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+def test_containers_that_functions_of_c_change_unseen_are_changed_once_a_call(dynamic):
+    counted, listed, summed = collections.Counter(), [], [[]]
+
+    def f(x):
+        counted.update("ab")
+        return x + 1
+
+    def g(x):
+        any(map(list.append, [listed], [1]))
+        return x + 1
+
+    def h(x):
+        functools.reduce(list.__iadd__, [[1], [2]], summed[0])
+        return x + 1
+
+    for function, count in ((f, lambda: counted["b"]), (g, lambda: len(listed)), (h, lambda: len(summed[0]) / 2)):
+        compiled = torch.compile(function, dynamic=dynamic)
+        for n in range(1, 5):
+            assert torch.equal(compiled(torch.ones(2)), torch.full((2,), 2.0)) and count() == n

@@ -2,6 +2,8 @@
 
 import dataclasses
 import functools
+import sys
+import types
 
 import compile_cases
 import pytest
@@ -343,6 +345,70 @@ def test_attributes_that_a_program_gives_its_tensors_are_looked_for_anew():
     agrees(lambda x: x * 2 if hasattr(x, "tag") else x * 3, (x,), (tagged,), (x,))
 
 
+def test_numbers_of_classes_functions_and_files_change_from_call_to_call(monkeypatch):
+    """From the third value on a program takes the number, wherever it stands."""
+
+    class Settings:
+        scale = 1
+
+    def inner(x):
+        return x * inner.power
+
+    module = types.ModuleType("numbers_of_a_test")
+    monkeypatch.setitem(sys.modules, "numbers_of_a_test", module)
+
+    def imports(x):
+        from numbers_of_a_test import scale
+
+        return x * scale
+
+    cases = {
+        lambda x: x * Settings.scale: lambda n: setattr(Settings, "scale", n),
+        lambda x: inner(x): lambda n: setattr(inner, "power", n),
+        imports: lambda n: setattr(module, "scale", n),
+    }
+    for f, change in cases.items():
+        compiled = torch.compile(f)
+        for n in (2, 3, 5, 4, 3, 1.5, 2.5, 3.5):
+            change(n)
+            assert compiled(torch.ones(1)).item() == n
+        assert compiled._compiled.captures <= 5
+
+
+def test_an_object_of_another_class_is_another_object():
+    class One:
+        def by(self, x):
+            return x
+
+    class Two:
+        def by(self, x):
+            return x * 2
+
+    held = One()
+    f = torch.compile(lambda x: held.by(x))
+    assert f(torch.ones(1)).item() == f(torch.ones(1)).item() == 1
+    held.__class__ = Two
+    assert f(torch.ones(1)).item() == 2
+
+
+def test_an_attribute_of_a_class_comes_before_its_getattr():
+    class Open:
+        def __getattr__(self, name):
+            return len(name)
+
+    held = Open()
+    f = torch.compile(lambda x: x * held.size)
+    assert f(torch.ones(1)).item() == f(torch.ones(1)).item() == 4
+    assert f._compiled.captures == 1
+    Open.size = 7
+    assert f(torch.ones(1)).item() == 7
+    Open.size = None
+    with pytest.raises(TypeError):
+        f(torch.ones(1))
+    del Open.size
+    assert f(torch.ones(1)).item() == 4
+
+
 def test_a_function_with_another_code_makes_another_program():
     """As tools that reload modules do it: the functions stay, and get the code of the new ones."""
 
@@ -370,3 +436,16 @@ def _plus_five(inner):
         return inner(x) + 5
 
     return f
+
+
+def test_an_attribute_of_a_class_may_be_none():
+    class Held:
+        by = None
+
+    held = Held()
+    f = torch.compile(lambda x: x if held.by is None else x * held.by, fullgraph=True)
+    assert f(torch.ones(1)).item() == 1
+    Held.by = 5
+    assert f(torch.ones(1)).item() == 5
+    held.by = None
+    assert f(torch.ones(1)).item() == 1

@@ -13,7 +13,7 @@ import types
 import torch
 from torch._pytree import LeafSpec, TreeSpec
 
-from ._guards import TYPES, of_class
+from ._guards import TYPES, class_holds, of_class
 from ._tables import (
     CONTAINERS,
     DICTS,
@@ -69,8 +69,8 @@ def attribute(observer, value, name):
     if isinstance(value, (types.MethodType, types.FunctionType, types.BuiltinFunctionType, Operator)):
         found = getattr(value, name)
         if isinstance(value, types.FunctionType) and id(value) in observer.outside:
-            observer.outside_value(found, ("attr", ("const", value), name))
-        elif name not in _OF_FUNCTIONS:
+            return observer.outside_value(found, ("attr", ("const", value), name))
+        if name not in _OF_FUNCTIONS:
             _stop(observer, name, kind)
         return found
     if kind in CONTAINERS and name in MUTATING:
@@ -143,7 +143,7 @@ def _of_class(observer, value, name):
     if isinstance(raw, (types.FunctionType, classmethod, staticmethod, property)):
         observer.class_has(value, name)
     elif value.__flags__ & (1 << 9) and raw is not None and type(value) is type:
-        observer.outside_value(found, ("attr", ("const", value), name))
+        return observer.outside_value(found, ("attr", ("const", value), name))
     elif raw is None or type(value) is not type:
         if isinstance(found, (types.MethodType, types.BuiltinFunctionType)) or name in (
             "__name__",
@@ -151,7 +151,7 @@ def _of_class(observer, value, name):
             "__qualname__",
         ):
             return found
-        observer.outside_value(found, ("attr", ("const", value), name))
+        return observer.outside_value(found, ("attr", ("const", value), name))
     return found
 
 
@@ -209,7 +209,7 @@ def plain_attribute(observer, value, name):
     if name in own:
         at = ("key", ("attr", source, "__dict__"), name) if by_python else ("attr", source, name)
         return observer.outside_value(own[name], at, loose) if outside else own[name]
-    if found is None:
+    if found is None and not class_holds(kind, name):
         return _missing(observer, value, name, source)
     if type(found).__module__ == "torch.nn.modules._function":  # a function of torch.nn.functional by its name
         observer.class_has(kind, name)
@@ -284,7 +284,8 @@ def _missing(observer, value, name, source):
             return registered_attribute(observer, value, name)
     if isinstance(getter, types.FunctionType):
         observer.class_has(kind, "__getattr__")
-        if source is not None:
+        observer.class_lacks(kind, name)
+        if source is not None and kind.__dictoffset__:
             observer.guards.check("absent", ("attr", source, "__dict__"), name)
         return observer.apply(types.MethodType(getter, value), name)
     try:

@@ -405,6 +405,8 @@ def _builtin(observer, function, args, kwargs):
         return function(*args, **kwargs)
     if (known and function in PURE) or isinstance(function, operator.itemgetter):
         _check_given(observer, args, kwargs)
+        if function is collections._count_elements:
+            observer.changes(args[0])
         if function in (operator.is_, operator.is_not):
             args = tuple(map(observer.compared, args))
         return function(*args, **kwargs)
@@ -437,9 +439,12 @@ def _builtin(observer, function, args, kwargs):
 
 
 def _check_given(observer, args, kwargs):
-    """Functions of C that other functions of C are given would be called unseen."""
+    """Functions of C that other functions of C are given would be called unseen; methods may change what they are called on."""
     for each in (*args, *kwargs.values()):
-        if is_strange(each):
+        changes = isinstance(each, _OF_C) and getattr(each, "__name__", "") in MUTATING
+        if changes and hasattr(each, "__self__"):
+            observer.changes(each.__self__)
+        elif changes or is_strange(each):
             observer.stop(f"{named(each)}() is called")
 
 

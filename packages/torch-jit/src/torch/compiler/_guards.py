@@ -137,11 +137,16 @@ def of_class(kind, name):
     return None
 
 
+def class_holds(kind, name):
+    """Whether a class, or one that it is made of, has anything under a name."""
+    return any(name in base.__dict__ for base in kind.__mro__)
+
+
 def _holds(kind, value, rest, values):
     return {
         "is": lambda: value is rest[0], "equal": lambda: same_value(value, rest[0]), "type": lambda: type(value) is rest[0],
         "len": lambda: len(value) == rest[0], "keys": lambda: list(value) == list(rest[0]), "same": lambda: value is values[rest[0]],
-        "class": lambda: rest[1] is of_class(value, rest[0]),
+        "class": lambda: rest[1] is of_class(value, rest[0]) if len(rest) > 1 else not class_holds(value, rest[0]),
         "code": lambda: value.__code__ is rest[0], "absent": lambda: rest[0] not in value, "noattr": lambda: not hasattr(value, rest[0]),
         "tensor": lambda: isinstance(value, torch.Tensor) and not _differs(rest[0], layout_of(value)),
         "sizes": lambda: rest[0](*(_asked(values[slot], dim) for slot, dim in rest[1])),

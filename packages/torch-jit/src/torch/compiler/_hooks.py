@@ -135,6 +135,11 @@ class Hooks:
             if getattr(found, "__module__", None) != "torch.compiler._sizes":  # stands there while sizes are watched
                 self.guards.check("class", ("const", kind), name, found)
 
+    def class_lacks(self, kind, name):
+        """Guard that a class has nothing under a name."""
+        if self.reason is None and kind.__flags__ & HEAP:
+            self.guards.check("class", ("const", kind), name)
+
     def augmented(self, op, value, other):
         """``name += other``: the new value of the name."""
         return self.in_place(op, value, other)
@@ -186,9 +191,8 @@ class Hooks:
             if isinstance(value, types.ModuleType):
                 return value
             if space.get(name) is value:
-                self.outside_value(value, ("key", ("const", space), name))
-            else:
-                self.stop(f"{name} is imported from {module}")
+                return self.outside_value(value, ("key", ("const", space), name))
+            self.stop(f"{name} is imported from {module}")
         return value
 
 

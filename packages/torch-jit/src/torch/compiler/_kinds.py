@@ -67,8 +67,8 @@ def _of_type(value: Any) -> list[tuple]:
 
 
 def _as_it_is(value: Any) -> list[tuple]:
-    more = [("type", type(value))] if isinstance(value, module_class()) else []
-    return [("is", value), *more]
+    may_change = type(value).__flags__ & HEAP  # its class can be set
+    return [("is", value), *(_of_type(value) if may_change else ())]
 
 
 # --- sequences, dicts and sets ---
