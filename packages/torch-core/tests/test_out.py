@@ -56,6 +56,24 @@ def test_composed_operators_reach_out_too():
         assert getattr(torch, name)(x, 1, out=out) is out and torch.equal(out, expected), name
 
 
+@pytest.mark.parametrize("op", [torch.sum, torch.amax, torch.logsumexp, torch.var, torch.linalg.vector_norm])
+def test_results_without_the_reduced_dim_are_written_to_a_part_of_memory(op):
+    x = torch.rand(3, 4)
+    whole = torch.zeros(8)
+    part = whole[2:5]
+    assert op(x, dim=1, out=part) is part and torch.equal(part, op(x, dim=1))
+    assert not whole[:2].any() and not whole[5:].any()
+
+
+def test_tensors_of_other_orders_are_joined_in_a_part_of_memory():
+    x = torch.rand(4, 3)
+    for tensors in ([x.t(), x.t()], [x.t(), x.t().double()], [x.t()[:, ::2], x.t()]):
+        expected = torch.cat(tensors, 1)
+        whole = torch.zeros(expected.numel() + 4, dtype=expected.dtype)
+        part = whole[3:-1].view(expected.shape)
+        assert torch.equal(torch.cat(tensors, 1, out=part), expected) and not whole[:3].any() and not whole[-1]
+
+
 def test_several_results():
     x = torch.rand(4, 5)
     values, indices = torch.empty(4), torch.empty(4, dtype=torch.int64)

@@ -117,13 +117,16 @@ def test_out_is_written_to_whatever_it_was(schema):
             continue
         made = [torch.empty(0, dtype=t.dtype) for t in expected]
         strided = [torch.empty(t.shape[::-1], dtype=t.dtype).permute([*range(t.dim())][::-1]) for t in expected]
-        for outs in (made, strided):
+        wholes = [torch.zeros(t.numel() + 5, dtype=t.dtype) for t in expected]
+        parts = [whole[3:-2].view(t.shape) for whole, t in zip(wholes, expected, strict=True)]
+        for outs in (made, strided, parts):
             try:
                 run(schema, others, {**named, "out": outs[0] if len(outs) == 1 else tuple(outs)})
             except TypeError as error:
                 assert "out" in str(error), error
                 break
             agree(outs, expected, schema)
+            assert outs is not parts or not any(whole[:3].any() or whole[-2:].any() for whole in wholes)
 
 
 @every_row

@@ -144,7 +144,7 @@ Tensor cat_kernel(TensorList tensors, int64_t dim) {
   for (const Tensor& t : tensors) {
     if (skipped(t) || t.size(dim) == 0) continue;
     sizes[dim] = t.size(dim);
-    copy_into(view_of(out, sizes, out.strides(), at * out.stride(dim)), t);
+    copy_into(view_of(out, sizes, out.strides(), out.storage_offset() + at * out.stride(dim)), t);
     at += t.size(dim);
   }
   return out;

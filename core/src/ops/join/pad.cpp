@@ -43,7 +43,7 @@ Tensor constant_pad_kernel(const Tensor& self, IntArrayRef pad, const Scalar& va
   else if (pad.size())
     fill_contiguous(out, value);
   DimVector kept(self.sizes());
-  int64_t source = self.storage_offset(), target = 0;
+  int64_t source = self.storage_offset(), target = out.storage_offset();
   for (int64_t d = 0; d < self.dim(); ++d) {
     kept[d] = std::max<int64_t>(std::min(self.size(d) - from[d], sizes[d] - to[d]), 0);
     if (kept[d] == 0) return out;

@@ -396,7 +396,7 @@ ReduceOut make_out(const Tensor& self, const DimSet& dims, bool keepdim, DType d
     DimVector sizes = reduced_shape(self.sizes(), dims, true), strides(sizes.ref().size(), 0);
     for (int64_t d = 0, k = 0; d < self.dim(); ++d)
       if (!dims[d]) strides[d] = out.result.stride(k++);
-    out.kept = view_of(out.result, sizes, strides, 0);
+    out.kept = view_of(out.result, sizes, strides, out.result.storage_offset());
   }
   return out;
 }
