@@ -150,7 +150,8 @@ struct Indices {
 }  // namespace
 
 PyObject* tensor_subscript(PyObject* self, PyObject* key) {
-  if (TORCH_UNLIKELY(asks_python(impl_of(self)->keys))) TORCH_ASK_PYTHON("__getitem__", self, &key, 1, nullptr);
+  if (TORCH_UNLIKELY(asks_python(impl_of(self)->keys) || bring_override(&key, 1)))
+    TORCH_ASK_PYTHON("__getitem__", self, &key, 1, nullptr);
   TORCH_PY_TRY(nullptr, {
     const Tensor& t = borrow(self);
     if (TORCH_LIKELY(PyLong_CheckExact(key) && t.dim() > 0)) {
@@ -181,8 +182,8 @@ int tensor_ass_subscript(PyObject* self, PyObject* key, PyObject* value) {
     PyErr_SetString(PyExc_TypeError, "Tensor does not support deleting items");
     return -1;
   }
-  if (TORCH_UNLIKELY(asks_python(impl_of(self)->keys))) {
-    PyObject* const args[] = {key, value};
+  PyObject* const args[] = {key, value};
+  if (TORCH_UNLIKELY(asks_python(impl_of(self)->keys) || bring_override(args, 2))) {
     Object answer(ask_python("__setitem__", self, args, 2, nullptr));
     if (answer.get() != Py_NotImplemented) return answer ? 0 : -1;
   }

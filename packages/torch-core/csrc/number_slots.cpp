@@ -97,13 +97,17 @@ Tensor call_binary(const Row* row, const Tensor& a, const Tensor& b) {
 
 inline unsigned keys_of(PyObject* o) noexcept { return is_tensor(o) ? impl_of(o)->keys : 0u; }
 
+// The answer of overrides; when all declined, Python asks the other operand.
+PyObject* answered(PyObject* answer) { return answer || PyErr_Occurred() ? answer : Py_NewRef(Py_NotImplemented); }
+
 template <BinarySlot S>
 PyObject* nb_binary(PyObject* a, PyObject* b) {
   const Row* row = binary_rows[S];
   if (TORCH_UNLIKELY(!row)) Py_RETURN_NOTIMPLEMENTED;
   if (TORCH_UNLIKELY(asks_python(keys_of(a) | keys_of(b)))) {
-    PyObject* const operands[] = {a, b};
-    TORCH_ASK_PYTHON(operator_of(*row), nullptr, operands, 2, nullptr);
+    PyObject* answer = ask_about_operands(operator_of(*row), a, b);
+    if (answer != Py_NotImplemented) return answered(answer);
+    Py_DECREF(answer);
   }
   TORCH_PY_TRY(nullptr, {
     if (TORCH_LIKELY(is_tensor(a))) {
@@ -115,7 +119,7 @@ PyObject* nb_binary(PyObject* a, PyObject* b) {
   })
   PyObject* const operands[] = {a, b};  // one of them is no tensor
   if (!answers_itself<S>(Py_TYPE(b)) && bring_override(operands, 2))
-    return ask_python(operator_of(*row), nullptr, operands, 2, nullptr);
+    return answered(ask_about_operands(operator_of(*row), a, b));
   Py_RETURN_NOTIMPLEMENTED;
 }
 template <BinarySlot S>

@@ -117,7 +117,9 @@ bool keeps_class(PyTypeObject* type) noexcept {
 // Also in a list or tuple, and in those of an index; no deeper, for a list may hold itself.
 static bool brings_override(PyObject* o, int depth = 2) noexcept {
   PyTypeObject* type = Py_TYPE(o);
-  if (type == api->tensor_type || type == &PyLong_Type || type == &PyFloat_Type || PyType_Check(o)) return false;
+  if (type == api->tensor_type || type == &PyLong_Type || type == &PyFloat_Type || type == &PySlice_Type ||
+      PyType_Check(o))
+    return false;
   if (type == &PyTuple_Type || type == &PyList_Type) {
     for (Py_ssize_t i = 0; depth && i < PySequence_Fast_GET_SIZE(o); ++i)
       if (brings_override(PySequence_Fast_ITEMS(o)[i], depth - 1)) return true;
@@ -134,6 +136,15 @@ bool bring_override(PyObject* const* args, Py_ssize_t count) noexcept {
 PyObject* ask_python(PyObject* function, PyObject* args, PyObject* kwargs) {
   if (!enter && !(enter = from_protocol("_enter").release())) return nullptr;
   return PyObject_CallFunctionObjArgs(enter, function, args, kwargs ? kwargs : Py_None, nullptr);
+}
+PyObject* ask_about_operands(PyObject* function, PyObject* a, PyObject* b) {
+  static PyObject* const declined = from_protocol("_declined").release();
+  Object ask(declined ? from_protocol("_enter_operator") : Object());
+  Object operands(ask ? PyTuple_Pack(2, a, b) : nullptr);
+  PyObject* answer = operands ? PyObject_CallFunctionObjArgs(ask.get(), function, operands.get(), nullptr) : nullptr;
+  if (!answer || answer != declined) return answer;
+  Py_DECREF(answer);
+  return nullptr;
 }
 PyObject* ask_python(PyObject* function, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
   const Py_ssize_t first = self ? 1 : 0;

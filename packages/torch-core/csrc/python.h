@@ -88,6 +88,8 @@ inline bool asks_python(unsigned keys) noexcept {
 PyObject* ask_python(PyObject* function, PyObject* args, PyObject* kwargs);
 PyObject* ask_python(PyObject* function, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
 PyObject* ask_python(const char* method, PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames);
+// For an operator of the language: null without an error when all decline, and Python asks the other operand's class.
+PyObject* ask_about_operands(PyObject* function, PyObject* a, PyObject* b);
 // Asks, and returns from the function around it when an override has answered.
 #define TORCH_ASK_PYTHON(...)                       \
   do {                                              \

@@ -152,6 +152,55 @@ def test_operators_of_the_language_that_a_class_has_go_first():
     assert x[0] == "sub_"
 
 
+def test_keys_and_values_of_indexing_take_part():
+    x = torch.zeros(2)
+    for key in (Foreign(), (Foreign(), 0), [Foreign()]):
+        assert x[key][0] == "__getitem__" and x[key][2] == (x, key)
+
+    class Written(Foreign):
+        calls = []
+
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            cls.calls.append((func.__name__, types, args[1]))
+
+    x[0] = Written()
+    x[Written()] = 1.0
+    assert [call[:2] for call in Written.calls] == [("__setitem__", (Written,))] * 2 and Written.calls[0][2] == 0
+    assert x.tolist() == [0.0, 0.0]
+    plain = torch.tensor([1]).as_subclass(Log)
+    Log.calls.clear()
+    assert type(x[plain]) is Log and Log.calls[0][0] == "__getitem__"
+
+
+def test_of_an_operator_of_the_language_that_all_decline_the_other_operand_is_asked():
+    class Declining(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return NotImplemented
+
+    class Right(Never):
+        def __rpow__(self, other):
+            return "rpow"
+
+        def __radd__(self, other):
+            return "radd"
+
+        def __gt__(self, other):
+            return "gt"
+
+    for x in (torch.ones(2), torch.ones(2).as_subclass(Declining)):
+        assert x ** Right() == "rpow" and x + Right() == "radd" and (x < Right()) == "gt"
+    x = torch.ones(2)
+    x += Right()
+    assert x == "radd"
+    declined = torch.ones(2).as_subclass(Declining)
+    for call in (lambda: declined + 1, lambda: 1 + declined, lambda: declined < 1, lambda: torch.ones(2) * Right()):
+        with pytest.raises(TypeError, match="unsupported operand|not supported between"):
+            call()
+    assert (declined == 1) is False and (declined != 1) is True  # as Python compares what does not know each other
+
+
 def test_other_objects_are_refused_as_before():
     with pytest.raises(TypeError, match="must be Tensor"):
         torch.matmul(torch.ones(2), object())

@@ -78,13 +78,17 @@ def _overriding(arguments, found=None, within=0):
     return found
 
 
-def _call(function, found, args, kwargs):
-    """What modes and overriding arguments make of a call; NotImplemented when there are none."""
-    modes = _state.modes
-    if _state.without_modes:
-        modes = ()
-    if _state.without_classes:
-        found = ()
+_declined = object()  # of _ask(): all returned NotImplemented
+
+
+def _in_force(found):
+    """The modes and the overriding arguments that are asked."""
+    return () if _state.without_modes else _state.modes, () if _state.without_classes else found
+
+
+def _ask(function, found, args, kwargs):
+    """What modes and overriding arguments make of a call; NotImplemented when there are none, ``_declined`` when none answers."""
+    modes, found = _in_force(found)
     if not modes and not found:
         return NotImplemented
     kinds = tuple(map(type, found))
@@ -97,7 +101,16 @@ def _call(function, found, args, kwargs):
         result = argument.__torch_function__(function, kinds, args, kwargs)
         if result is not NotImplemented:
             return result
-    name = _name(function)
+    return _declined
+
+
+def _call(function, found, args, kwargs):
+    """_ask(), and TypeError when none answers."""
+    result = _ask(function, found, args, kwargs)
+    if result is not _declined:
+        return result
+    name, (modes, found) = _name(function), _in_force(found)
+    kinds = map(type, found)
     asked = [*([f"mode {type(modes[-1])}"] if modes else []), *map(str, kinds)]
     raise TypeError(
         f"no implementation found for '{name}' on types that implement __torch_function__: [{', '.join(asked)}] all "
@@ -111,6 +124,11 @@ def _enter(function, args, kwargs):
     if kwargs:
         _overriding(kwargs.values(), found, 2)
     return _call(function, found, args, kwargs or {})
+
+
+def _enter_operator(function, operands):
+    """For operators of the language: ``_declined`` when none answers, for Python to ask the other operand."""
+    return _ask(function, _overriding(operands, within=2), operands, {})
 
 
 def _name(function):
