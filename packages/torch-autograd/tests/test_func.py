@@ -287,6 +287,27 @@ def test_random_numbers_need_a_word():
     assert len(set(func.vmap(draw, randomness="different")(x).tolist())) == 4
 
 
+@pytest.mark.parametrize(
+    "draw", [lambda v, w: torch.rand(()), lambda v, w: torch.rand_like(v), lambda v, w: torch.rand_like(w)]
+)
+def test_what_is_drawn_within_two_batches_differs_along_those_that_say_so(draw):
+    def drawn(outer, inner):
+        inside = lambda v: func.vmap(lambda w: draw(v, w), randomness=inner)(torch.zeros(3))
+        return func.vmap(inside, randomness=outer)(torch.zeros(2))
+
+    differ = {"same": 1, "different": None}
+    for outer in differ:
+        for inner in differ:
+            x = drawn(outer, inner)
+            assert x.shape == (2, 3)
+            assert len(set(x[:, 0].tolist())) == (differ[outer] or 2) and len(set(x[0].tolist())) == (
+                differ[inner] or 3
+            )
+    for outer, inner in (("error", "same"), ("same", "error"), ("different", "error")):
+        with pytest.raises(RuntimeError, match="randomness error mode"):
+            drawn(outer, inner)
+
+
 @pytest.mark.parametrize("change", [lambda x: x.resize_(2, 2), lambda x: x.resize_(9), lambda x: x.set_(torch.ones(2))])
 def test_examples_of_a_batch_keep_their_memory(change):
     x = torch.arange(8.0).view(2, 4)

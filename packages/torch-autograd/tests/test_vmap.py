@@ -201,6 +201,29 @@ def test_examples_become_no_sparse_tensors():
         func.vmap(lambda a: a.to_sparse())(torch.eye(3).repeat(2, 1, 1))
 
 
+def test_a_number_has_no_further_dims_to_squeeze():
+    x = torch.arange(3.0)
+    for dim in (0, -1, (0,)):
+        assert torch.equal(torch.func.vmap(lambda v, dim=dim: v.squeeze(dim))(x), x)
+    for dim in (1, -2, (0, 1)):
+        with pytest.raises(IndexError, match="Dimension out of range .*got (1|-2)"):
+            torch.func.vmap(lambda v, dim=dim: v.squeeze(dim))(x)
+
+
+def test_fresh_memory_of_given_strides_is_that_of_all_examples():
+    def columns(v):
+        y = v.new_empty_strided((2, 3), (1, 2), dtype=torch.float64)
+        assert y.stride() == (1, 2)
+        return y.copy_(v)
+
+    x = torch.arange(12.0).reshape(2, 2, 3)
+    y = torch.func.vmap(columns)(x)
+    assert y.stride() == (6, 1, 2) and y.dtype == torch.float64 and torch.equal(y, x.double())
+    apart = torch.func.vmap(lambda v: v.new_empty_strided((2, 3), (7, 2)).copy_(v))(x)
+    assert apart.stride() == (12, 7, 2) and torch.equal(apart, x)
+    assert torch.func.vmap(lambda v: v.new_empty_strided((0, 3), (3, 1)))(x).shape == (2, 0, 3)
+
+
 def test_strides_count_in_the_memory_of_each_example():
     x = torch.arange(24.0).view(4, 6)
     for dim in (0, 1, -1):

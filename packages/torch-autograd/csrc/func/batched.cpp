@@ -104,7 +104,7 @@ void wrap_results(const BatchedCall& c, Result& result) {
               "vmap or perform the randomness operation out of vmap"));
 }
 
-// Operators that draw, for a batch.
+// Operators that draw, for a batch: whether the result is one.
 bool draw(BatchedCall& c, Result& result) {
   if (c.level.randomness == Randomness::Error) refuse_randomness(c.row);
   bool any = false;
@@ -116,6 +116,15 @@ bool draw(BatchedCall& c, Result& result) {
   if (c.schema().in_place()) check_written(c);
   each_example(c, result);
   return true;
+}
+
+void draw_for(const VmapLevel& level, const Row& row, const Value* arguments, Result& result) {
+  BatchedCall call(row, arguments, level);
+  {
+    Outside outer(level);
+    if (!draw(call, result)) return;
+  }
+  wrap_results(call, result);
 }
 
 bool is_within_duals() noexcept {
@@ -139,20 +148,14 @@ void layer(const Row& row, const Value* arguments, Result& result) {
   if (!number) {
     if (innermost && innermost->form == Form::Functional) return call_functional(row, arguments, *innermost, result);
     if (call_without_old_duals(row, arguments, result)) return;
-    const VmapLevel* vmap = innermost_vmap();
-    if (!row.attr.is_random || row.attr.is_composite || !vmap) {
-      Readmit inner(DispatchKey::Wrapped);
-      return row.invoke(arguments, result, keys_below(DispatchKey::Wrapped));
-    }
-    const VmapLevel& level = *vmap;
-    BatchedCall call(row, arguments, level);
-    bool batched_result;
-    {
-      Outside outer(level);
-      batched_result = draw(call, result);
-    }
-    if (batched_result) wrap_results(call, result);
-    return;
+  }
+  // What is drawn within a vmap is drawn for its examples, also of what is the same for all of them.
+  const VmapLevel* vmap = innermost_vmap();
+  if (row.attr.is_random && !row.attr.is_composite && vmap && vmap->number >= number)
+    return draw_for(*vmap, row, arguments, result);
+  if (!number) {
+    Readmit inner(DispatchKey::Wrapped);
+    return row.invoke(arguments, result, keys_below(DispatchKey::Wrapped));
   }
   const VmapLevel& its = level_of(row, number);
   if (its.form == Form::Dual) return call_with_duals(row, arguments, its, result);
@@ -162,17 +165,13 @@ void layer(const Row& row, const Value* arguments, Result& result) {
     Readmit inner(DispatchKey::Wrapped);
     return row.invoke(arguments, result, keys_below(DispatchKey::Wrapped));
   }
-  const VmapLevel& level = level_of(row, number);
-  BatchedCall call(row, arguments, level);
-  if (row.attr.is_random) {
-    Outside outer(level);
-    if (!draw(call, result)) return;
-  } else {
-    check_written(call);
-    TORCH_CHECK_IMPLEMENTED(rule || row.attr.memory != Memory::Exchanged, "vmap: ", row.schema.op_name(),
-                            ": an example keeps its memory and its number of elements; make a new tensor (new_empty, "
-                            "reshape), or do it outside of the function that vmap maps");
-    Outside outer(level);
+  BatchedCall call(row, arguments, its);
+  check_written(call);
+  TORCH_CHECK_IMPLEMENTED(rule || row.attr.memory != Memory::Exchanged, "vmap: ", row.schema.op_name(),
+                          ": an example keeps its memory and its number of elements; make a new tensor (new_empty, "
+                          "reshape), or do it outside of the function that vmap maps");
+  {
+    Outside outer(its);
     if (!rule || !rule(call, result)) each_example(call, result);
   }
   wrap_results(call, result);
@@ -200,7 +199,7 @@ void leave_to_layer() noexcept {
 const bool installed = [] {
   init();  // sets the functions that are removed here
   leave_to_layer<op::zeros_like, op::ones_like, op::full_like, op::empty_like, op::new_zeros, op::new_ones,
-                 op::new_full, op::new_empty>();
+                 op::new_full, op::new_empty, op::new_empty_strided>();
   set_layer(DispatchKey::Wrapped, layer);
   values_behind = [](const Tensor& t) {
     Tensor values = t;

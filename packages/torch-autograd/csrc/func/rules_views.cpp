@@ -18,7 +18,7 @@ bool view_of_dims(BatchedCall& c, Result& result) {
 }
 bool transpose_rule(BatchedCall& c, Result& result) {
   if (c.rank(0) > 0) return view_of_dims<0>(c, result);
-  for (int i = 1; i < 3; ++i)  // a 0-d tensor has dims 0 and -1
+  for (int i = 1; i < 3; ++i)
     if (c.values[i].i != 0 && c.values[i].i != -1) return false;
   result.tensors[0] = alias(c.value(0));
   return true;
@@ -27,12 +27,12 @@ bool squeeze_rule(BatchedCall& c, Result& result) {
   const int dim = c.find("dim");
   const int64_t n = c.rank(0);
   if (c.values[dim].present) {
-    if (n == 0) {
-      c.set(dim, Sizes{});
+    if (n == 0) {  // a 0-d tensor has dims 0 and -1
       for (int64_t k = 0; k < c.values[dim].size; ++k) {
         const int64_t d = static_cast<const int64_t*>(c.values[dim].data)[k];
         if (d != 0 && d != -1) return false;
       }
+      c.set(dim, Sizes{});
     } else if (!move_dims(c, n, false)) {
       return false;
     }
@@ -83,6 +83,25 @@ bool sized(BatchedCall& c, Result& result) {
   c.run(result);
   return true;
 }
+// The elements of a storage from the first to behind the last one of a tensor.
+std::pair<int64_t, int64_t> extent(int64_t offset, IntArrayRef sizes, IntArrayRef strides) {
+  std::pair<int64_t, int64_t> e(offset, offset + 1);
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d] == 0) return {offset, offset};
+    e.second += (sizes[d] - 1) * strides[d];
+  }
+  return e;
+}
+// new_empty_strided(size, stride): examples one behind the other, each with the elements that its strides reach.
+bool sized_and_strided(BatchedCall& c, Result& result) {
+  if (!c.is_batched(0) || c.values[1].size != c.values[2].size) return false;
+  const IntArrayRef sizes(static_cast<const int64_t*>(c.values[1].data), size_t(c.values[1].size));
+  const IntArrayRef given(static_cast<const int64_t*>(c.values[2].data), sizes.size());
+  Sizes strides{extent(0, sizes, given).second};
+  strides.insert(strides.end(), given.begin(), given.end());
+  c.set(2, std::move(strides));
+  return sized(c, result);
+}
 bool view_rule(BatchedCall& c, Result& result) {
   return c.find("dtype") >= 0 ? on_last_dims<1>(c, result) : sized(c, result);
 }
@@ -106,15 +125,6 @@ bool sized_and_along_dim(BatchedCall& c, Result& result) {
   }
   c.run(result);
   return true;
-}
-// The elements of a storage from the first to behind the last one of a tensor.
-std::pair<int64_t, int64_t> extent(int64_t offset, IntArrayRef sizes, IntArrayRef strides) {
-  std::pair<int64_t, int64_t> e(offset, offset + 1);
-  for (size_t d = 0; d < sizes.size(); ++d) {
-    if (sizes[d] == 0) return {offset, offset};
-    e.second += (sizes[d] - 1) * strides[d];
-  }
-  return e;
 }
 bool as_strided_rule(BatchedCall& c, Result& result) {
   if (!c.is_batched(0)) return false;
@@ -180,6 +190,7 @@ void add_view_rules(Rules& rules) {
   add(view_rule, {"view"});
   add(expand_rule, {"expand"});
   add(sized, {"new_zeros", "new_ones", "new_empty", "new_full"});
+  add(sized_and_strided, {"new_empty_strided"});
   add(sized_and_along_dim, {"select_backward", "slice_backward", "diagonal_backward", "unfold_backward"});
   add(as_strided_rule, {"as_strided", "as_strided_"});
   add(scatter_of_view, {"select_scatter", "slice_scatter", "diagonal_scatter"});
