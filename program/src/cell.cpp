@@ -256,6 +256,8 @@ size_t DictHeap::Hash::operator()(const Cell& c) const {
       return std::hash<double>()(c.to_complex().real());
     case Cell::Tag::Enum:
       return std::hash<std::string>()(c.to_enum().name);
+    case Cell::Tag::Device:
+      return std::hash<std::string>()(torch::to_string(c.to_device()));
     case Cell::Tag::Tuple: {
       size_t h = 7;
       for (const Cell& each : c.items()) h = h * 31 + (*this)(each);

@@ -247,6 +247,16 @@ def test_equal_values_have_one_hash():
     assert first == again and all(x != y for x, y in zip(first, other))
 
 
+def test_devices_have_their_own_hashes():
+    @torch.jit.script
+    def hashes(a: torch.device, b: torch.device, c: torch.device) -> list[int]:
+        return [hash(a), hash(b), hash(c), hash((a, b))]
+
+    cpu, first, second = torch.device("cpu"), torch.device("cuda:0"), torch.device("cuda:1")
+    found = hashes(cpu, first, second)
+    assert len(set(found)) == 4 and found == hashes(torch.device("cpu"), first, second)
+
+
 def one_type(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor):
     return a.dtype is b.dtype is c.dtype
 
