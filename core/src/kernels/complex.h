@@ -36,6 +36,22 @@ struct Complex {
   TORCH_ANY friend bool operator!=(Complex a, Complex b) { return !(a == b); }
 };
 
+// Powers that are products: b is a whole number of few squarings, which exp(b ln a) would miss by some last digits.
+template <class T>
+TORCH_ANY bool is_few_products(Complex<T> b) {
+  return b.im == T(0) && std::abs(b.re) < T(100) && std::trunc(b.re) == b.re;
+}
+template <class T>
+TORCH_ANY Complex<T> product_power(Complex<T> a, int n) {
+  if (n < 0) return Complex<T>(1) / product_power(a, -n);
+  Complex<T> result(1);
+  for (bool first = true; n; n >>= 1) {
+    if (n & 1) result = first ? a : result * a, first = false;
+    if (n > 1) a = a * a;
+  }
+  return result;
+}
+
 template <class V>
 struct ScalarOf<Complex<V>> {
   using type = Complex<V>;

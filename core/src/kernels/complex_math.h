@@ -28,7 +28,8 @@ TORCH_COMPLEX_MATH(atanh)
 #undef TORCH_COMPLEX_MATH
 template <class T>
 Complex<T> pow(Complex<T> a, Complex<T> b) {
-  if (b.re == 0 && b.im == 0) return {1, 0};
+  if (is_few_products(b)) return product_power(a, int(b.re));
+  if (b.im == 0 && b.re == T(0.5)) return sqrt(a);
   return Complex<T>(std::pow(a.std(), b.std()));
 }
 

@@ -63,6 +63,31 @@ def test_powers_follow_ieee():
     with np.errstate(all="ignore"):
         expected = np.power(x, y)
     np.testing.assert_array_equal(torch.pow(torch.from_numpy(x), torch.from_numpy(y)).numpy(), expected)
+    for dtype in (torch.float16, torch.float32, torch.float64):
+        roots = torch.tensor([-INF, -0.0, 4.0], dtype=dtype)
+        for exponent in (torch.tensor(0.5, dtype=dtype), torch.full((3,), 0.5, dtype=dtype)):
+            assert str(torch.pow(roots, exponent).tolist()) == "[inf, 0.0, 2.0]"
+            assert str(torch.pow(roots, -exponent).tolist()) == "[0.0, inf, 0.5]"
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.complex128])
+def test_whole_powers_of_complex_numbers_are_products(dtype):
+    exact = [1 + 2j, -3 + 0.5j, 2j, -1 - 1j, 0j]
+    z = torch.tensor(exact, dtype=dtype)
+    for n in (0, 1, 2, 3, 4, 7):
+        expected = []
+        for x in exact:
+            power = 1 + 0j
+            for _ in range(n):
+                power *= x
+            expected.append(power)
+        for exponent in (n, float(n), torch.tensor(n), torch.full((5,), n), torch.full((5,), n, dtype=dtype)):
+            assert torch.pow(z, exponent).tolist() == expected, (n, exponent)
+    assert torch.pow(torch.tensor([2j, -0.5 + 0j], dtype=dtype), -2).tolist() == [-0.25, 4]
+    assert torch.pow(torch.tensor([-4 + 0j, 2j], dtype=dtype), 0.5).tolist() == [2j, 1 + 1j]
+    z = torch.tensor([0.9 + 0.1j], dtype=torch.complex128)
+    torch.testing.assert_close(z**99, (99 * z.log()).exp(), rtol=1e-13, atol=0)
+    torch.testing.assert_close(z**-99, (-99 * z.log()).exp(), rtol=1e-13, atol=0)
 
 
 def test_integers_to_negative_powers_are_refused():

@@ -154,10 +154,11 @@ TORCH_ANY Complex<T> log10(Complex<T> z) {
   constexpr double kScale = 0.43429448190325182765;  // 1 / ln 10
   return {T(w.re * kScale), T(w.im * kScale)};
 }
-// exp(b ln a); 0 to a power with a positive real part is 0.
+// A product, a root, or exp(b ln a); 0 to a power with a positive real part is 0.
 template <class T>
 TORCH_ANY Complex<T> pow(Complex<T> a, Complex<T> b) {
-  if (b.re == 0 && b.im == 0) return {1, 0};
+  if (is_few_products(b)) return product_power(a, int(b.re));
+  if (b.im == 0 && b.re == T(0.5)) return sqrt(a);
   if (a.re == 0 && a.im == 0 && b.re > 0) return {0, 0};
   const Wide w = wide::exp(Wide(double(b.re), double(b.im)) * wide::log({double(a.re), double(a.im)}));
   return {T(w.re), T(w.im)};

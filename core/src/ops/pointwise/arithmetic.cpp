@@ -122,8 +122,8 @@ Tensor pow_into(const Tensor& out, const Tensor& self, const Tensor& exponent) {
     }
     if (p == 2) return named(op::square());
     if (p == 3) return power(Formula::cube);
-    if (real && p == 0.5) return named(op::sqrt());
-    if (real && p == -0.5) return named(op::rsqrt());
+    if (real && p == 0.5 && exponent.is_wrapped_number()) return named(op::sqrt());
+    if (real && p == -0.5 && exponent.is_wrapped_number()) return named(op::rsqrt());
     if (real && p == -1) return named(op::reciprocal());
     if (real && p == -2) return power(Formula::reciprocal_square);
   }
