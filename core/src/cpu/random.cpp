@@ -176,10 +176,7 @@ void dropout_f32(RandomStream stream, int64_t n, uint64_t threshold, float scale
     if (all)
       for (int64_t i = 0; i < count; ++i) to[i] = from[i] * scale;
     else
-      for (int64_t i = 0; i < count; ++i) {
-        const float scaled = from[i] * scale;  // of all of them: a product that may not happen is no vector code
-        to[i] = words[i] < t ? scaled : 0.0f;
-      }
+      for (int64_t i = 0; i < count; ++i) to[i] = from[i] * (words[i] < t ? scale : 0.0f);
   });
 }
 

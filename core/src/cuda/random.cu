@@ -201,7 +201,7 @@ struct Dropout {
   TORCH_VEC_INLINE void operator()(uint32_t w, int64_t i) const {
     const bool kept = w < threshold;
     mask[i] = kept;
-    y[i] = kept ? x[i] * scale : 0.0f;
+    y[i] = x[i] * (kept ? scale : 0.0f);
   }
 };
 void dropout_f32(RandomStream stream, int64_t n, uint64_t threshold, float scale, const float* x, float* y,
@@ -220,7 +220,7 @@ struct DropoutOf {
     using T = decltype(number(E()));
     const bool kept = w < threshold;
     mask[i] = kept;
-    y[i] = cast<E>(kept ? T(number(x[i]) * scale) : T(0));
+    y[i] = cast<E>(T(number(x[i]) * (kept ? scale : T(0))));
   }
 };
 

@@ -216,6 +216,13 @@ def test_dropout_zeroes_and_scales():
     assert torch.dropout_(z, 0.5, True) is z and set(values(z)) == {0, 2}
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16, torch.complex64])
+def test_what_is_dropped_keeps_its_nan(dtype):
+    x = torch.full((100,), float("nan"), dtype=dtype)
+    for p in (0.5, 1.0):
+        assert torch.dropout(x, p, True).isnan().all() and torch.native_dropout(x, p, True)[0].isnan().all()
+
+
 def test_empty_and_zero_dim_tensors():
     assert torch.rand(0, 3).shape == (0, 3) and torch.randn(()).shape == ()
     assert torch.empty(0).normal_().shape == (0,)

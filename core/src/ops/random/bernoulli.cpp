@@ -146,10 +146,10 @@ std::tuple<Tensor, Tensor> native_dropout_kernel(const Tensor& input, double p, 
       using Wide = std::conditional_t<sizeof(T) == 2, float, T>;
       const T* const from = x.data<T>();
       T* const to = out.data<T>();
+      const Wide factors[2] = {Wide(0), Wide(scale)};  // what is dropped keeps its NaN
       fill_memory(out.device(), g, x.numel(), 1, kept, [&](RandomStream s, int64_t n, uint8_t* m) {
         kernels->below_u8(s, n, threshold, m);
-        for (int64_t i = 0; i < n; ++i)
-          to[m - kept + i] = m[i] ? T(Wide(from[m - kept + i]) * Wide(scale)) : T(Wide(0));
+        for (int64_t i = 0; i < n; ++i) to[m - kept + i] = T(Wide(from[m - kept + i]) * factors[m[i]]);
       });
     }
   });
