@@ -215,6 +215,12 @@ def test_norms_by_other_names_and_without_order():
     close(L.norm(a), np.linalg.norm(a.numpy()))
     close(L.norm(matrices(2, 3, 4)), np.linalg.norm(matrices(2, 3, 4).numpy()))
     close(L.vector_norm(x=a, ord=3), np.linalg.norm(a.numpy().ravel(), 3))
+    broken = torch.stack(
+        [torch.tensor([[1.0, float("inf")], [0.0, 1.0]]), 2 * torch.eye(2), torch.full((2, 2), float("nan"))]
+    )
+    for ord, good in ((None, 1.0), (2, 1.0), (-2, 1.0), ("nuc", 4.0)):
+        found = L.cond(broken, ord)
+        assert found.isnan().tolist() == [True, False, True] and abs(found[1] - good) < 1e-5
     assert L.cond(torch.zeros(2, 2), 1) == L.cond(torch.zeros(2, 2), "nuc") == float("inf")
     assert L.matrix_norm(a.float(), dtype=torch.float64).dtype == torch.float64
 

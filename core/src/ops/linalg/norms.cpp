@@ -10,6 +10,7 @@
 #include "torch/core/ops/linalg.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
+#include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
 
 namespace torch::linalg {
@@ -127,6 +128,13 @@ Tensor product_of_norms(const Tensor& a, Norm norm) {
   const Tensor finite = masked_fill(inverse, unsqueeze(unsqueeze(singular, -1), -1), number(0));
   return masked_fill(mul(norm(a), norm(finite)), singular, number(double(INFINITY)));
 }
+// The condition by singular values, which matrices with NaN or infinity do not have: theirs is NaN.
+template <class Condition>
+Tensor by_singular_values(const Tensor& a, Condition condition) {
+  const Tensor broken = logical_not(all(isfinite(a), IntArrayRef({-2, -1})));
+  const Tensor finite = masked_fill(a, unsqueeze(unsqueeze(broken, -1), -1), number(0));
+  return masked_fill(condition(finite), broken, number(double(NAN)));
+}
 Tensor cond(const Tensor& a, const std::optional<Scalar>& p) {
   check_matrices("linalg.cond", a);
   const double order = p ? p->to_double() : 2;
@@ -134,12 +142,15 @@ Tensor cond(const Tensor& a, const std::optional<Scalar>& p) {
     return product_of_norms(a,
                             [&](const Tensor& t) { return matrix_norm_of("linalg.cond", t, *p, {-2, -1}, false, {}); });
   if (a.numel() == 0) return zeros(batch_sizes(a), real_of(a.dtype()), a.device());
-  const Tensor values = linalg_svdvals(a), top = select(values, -1, 0), low = select(values, -1, values.size(-1) - 1);
-  return order > 0 ? top / low : low / top;
+  return by_singular_values(a, [&](const Tensor& finite) {
+    const Tensor values = linalg_svdvals(finite), top = select(values, -1, 0), low = select(values, -1, -1);
+    return order > 0 ? top / low : low / top;
+  });
 }
 Tensor cond_named(const Tensor& a, std::string_view p) {
-  return product_of_norms(
-      a, [&](const Tensor& t) { return matrix_norm_named_of("linalg.cond", t, p, {-2, -1}, false, {}); });
+  const auto norm = [&](const Tensor& t) { return matrix_norm_named_of("linalg.cond", t, p, {-2, -1}, false, {}); };
+  if (p != "nuc") return product_of_norms(a, norm);
+  return by_singular_values(a, [&](const Tensor& finite) { return product_of_norms(finite, norm); });
 }
 
 }  // namespace
