@@ -115,6 +115,17 @@ def test_a_class_outside_the_range_is_an_error():
         F.nll_loss(torch.zeros(1, 3), torch.tensor([3]))
 
 
+def test_binary_cross_entropy_leads_away_from_what_is_certain_and_wrong():
+    p = torch.tensor([0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.25], dtype=torch.float64, requires_grad=True)
+    y = torch.tensor([0.0, 0.5, 1.0, 0.0, 0.5, 1.0, 1.0], dtype=torch.float64, requires_grad=True)
+    loss = F.binary_cross_entropy(p, y, reduction="none")
+    assert loss[:-1].tolist() == [0, 50, 100, 100, 50, 0]
+    by_p, by_y = torch.autograd.grad(loss.sum(), (p, y), create_graph=True)
+    check(by_p, np.array([0, -0.5e12, -1e12, 1e12, 0.5e12, 0, -4]))  # (p - y) / max(p (1 - p), 1e-12)
+    check(by_y, np.array([100] * 3 + [-100] * 3 + [math.log(3)]))
+    assert torch.autograd.grad(by_p.sum(), p)[0].tolist() == [0] * 6 + [16]
+
+
 def test_binary_cross_entropy_bounds_its_logarithms():
     assert F.binary_cross_entropy(t([0.0, 1.0]), t([1.0, 1.0]), reduction="none").tolist() == [100.0, 0.0]
     p = sigmoid(X)

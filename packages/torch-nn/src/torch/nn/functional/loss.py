@@ -118,15 +118,22 @@ def _binary_cross_entropy(input, target, weight, reduction):
         )
     if weight is not None:
         weight = weight.expand(torch.broadcast_shapes(weight.shape, target.shape))
-    loss = -(target * _bounded_log(input) + (1 - target) * _bounded_log(1 - input))
+    certain = input * (1 - input) < _CERTAIN
+    doubtful = torch.where(certain, 0.5, input)
+    loss = -(target * doubtful.log() + (1 - target) * (1 - doubtful).log())
+    loss = torch.where(certain, _loss_of_certain(input, target), loss)
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
-def _bounded_log(p):
-    """``max(log(p), -100)``, with gradient 0 instead of NaN where ``p`` is 0."""
-    positive = p > 0
-    log = torch.where(positive, p, torch.ones_like(p)).log().clamp(min=-100)
-    return torch.where(positive, log, torch.full_like(log, -100))
+# Of p (1 - p), by which the gradient (p - t) / (p (1 - p)) divides: it stays finite at 0 and 1, and points the right way.
+_CERTAIN = 1e-12
+
+
+def _loss_of_certain(p, target):
+    """By logarithms from -100 on, and as a line in ``p`` with the slope that it has at the edge of what is certain."""
+    at = p.detach()
+    loss = -(target * at.log().clamp(min=-100) + (1 - target) * (1 - at).log().clamp(min=-100))
+    return loss + (p - at) * (at - target) / _CERTAIN
 
 
 @in_float32
