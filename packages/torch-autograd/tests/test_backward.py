@@ -471,7 +471,11 @@ def test_hooks_of_nodes_see_the_gradient_of_each_part_alone():
 @pytest.mark.parametrize(
     "function, value, gradient",
     [
-        (torch.sinc, [0.0, 1.0], [0, -1]),
+        (torch.sinc, [0.0, 1.0, 1e-200], [0, -1, 0]),
+        *[(f, [math.nan, 1.0, math.nan], [0.5, 0, 0.5]) for f in (torch.max, torch.min, torch.amax, torch.median)],
+        (lambda x: x.norm(math.inf), [math.nan, 1.0], [0, 0]),
+        (lambda x: torch.std_mean(x)[0], [2.0, 2.0], [0, 0]),
+        (lambda x: sum(torch.std_mean(x, correction=0)), [2.0], [1]),
         (torch.sgn, [0j, 1j], [0, 1]),
         (torch.angle, [0j, 2 + 0j], [0, 0.5j]),
         (torch.amax, [2.0, 2.0, 1.0], [0.5, 0.5, 0]),

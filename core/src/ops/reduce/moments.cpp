@@ -5,6 +5,8 @@
 #include "ops/create/fill.h"
 #include "ops/reduce/engine.h"
 #include "ops/reduce/store.h"
+#include "torch/core/arithmetic.h"
+#include "torch/core/ops/binary.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/unary.h"
@@ -118,7 +120,8 @@ Two var_mean_dim_composite(const Tensor& self, Dims dim, bool unbiased, bool kee
 }
 Two std_mean_composite(const Tensor& self, Dims dim, const Correction& c, bool keepdim) {
   auto [v, m] = var_mean(self, dim, c, keepdim);
-  return {sqrt(v), m};
+  const Tensor still = eq(v, number(0));  // there the root has no slope, and its gradient is to be 0, as that of std
+  return {masked_fill(sqrt(masked_fill(v, still, number(1))), still, number(0)), m};
 }
 Two std_mean_unbiased_composite(const Tensor& self, bool unbiased) {
   return std_mean(self, std::nullopt, unbiased_correction(unbiased));

@@ -115,6 +115,12 @@ struct Prod {
 
 // --- extremes ---
 
+// What equals the extreme, as numbers of a dtype; where that is NaN, each NaN.
+Tensor equals(const Tensor& x, const Tensor& extreme, DType dtype) {
+  const Tensor both_nan = torch::logical_and(torch::isnan(x), torch::isnan(extreme));
+  return torch::_to_copy(torch::logical_or(torch::eq(x, extreme), both_nan), dtype);
+}
+
 // Equal ones share the gradient.
 struct Extreme {
   Saved self, result;
@@ -123,7 +129,7 @@ struct Extreme {
   Extreme(Recorder& rec, const Tensor& self, IntArrayRef dim, bool keepdim)
       : self(rec, self), result(rec, 0), r(self, dim, keepdim) {}
   Tensor grad(const Tensor& g) const {
-    Tensor winners = torch::_to_copy(torch::eq(self, r.restored(result)), g.dtype());
+    Tensor winners = equals(self, r.restored(result), g.dtype());
     return winners * (r.restored(g) / r.sum(winners));
   }
 };
@@ -189,7 +195,7 @@ struct VectorNorm {
     } else if (p == 2) {
       b[0] = x * (g / slope);
     } else if (std::isinf(p)) {
-      Tensor winners = torch::_to_copy(torch::eq(torch::abs(x), norm), g.dtype());
+      Tensor winners = equals(torch::abs(x), norm, g.dtype());
       b[0] = torch::sgn(x) * winners * (g / r.sum(winners));
     } else if (p < 1) {
       Tensor steep = where_zero(torch::pow(torch::abs(x), number(p - 1)), x, 0.0);

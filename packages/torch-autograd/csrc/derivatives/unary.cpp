@@ -95,8 +95,9 @@ struct I0 : FromSelf {
 struct Sinc : FromSelf {
   Tensor grad(const Tensor& g) const {
     Tensor px = self * pi;
-    Tensor slope = (px * torch::cos(px) - torch::sin(px)) / (px * self);
-    return g * conj(torch::where(torch::eq(self, number(0)), number(0.0), slope));
+    Tensor squares = px * self;  // 0 also where these are too small
+    Tensor slope = (px * torch::cos(px) - torch::sin(px)) / squares;
+    return g * conj(torch::where(torch::eq(squares, number(0)), number(0.0), slope));
   }
 };
 
