@@ -92,6 +92,8 @@ def test_slices_by_a_vector_of_indices(dim, dtype):
     want = a.copy()
     np.add.at(want, (slice(None),) * dim + (index,), 2 * source)
     assert np.array_equal(t.index_add(dim, at, torch.from_numpy(source), alpha=2).numpy(), want)
+    z = torch.zeros(1, dtype=torch.complex128)
+    assert z.index_add(0, torch.tensor([0]), z + 1, alpha=0.1 + 0.2j).tolist() == [0.1 + 0.2j]
     once = torch.tensor([2, 0])
     want = a.copy()
     want[(slice(None),) * dim + (np.array([2, 0]),)] = np.take(source, [0, 1], dim)
@@ -212,6 +214,8 @@ def test_index_fill_takes_the_value_of_a_number_that_is_a_tensor():
     assert x.clone().index_fill_(1, places, value.detach()).equal(y)
     assert torch.fill(x, value).requires_grad and torch.fill(x, torch.tensor(7)).eq(7).all()
     assert torch.index_fill(torch.tensor(1.0), 0, torch.tensor([0]), value).item() == 2.5
+    with pytest.raises(RuntimeError, match="index_fill.*complex value.*does not fit into self"):
+        torch.index_fill(x, 1, places, torch.tensor(1 + 2j))
     with pytest.raises(RuntimeError, match="only supports a 0-dimensional value tensor, but got tensor with 1"):
         torch.index_fill(x, 1, places, value.reshape(1))
     with pytest.raises(IndexError, match="index"):

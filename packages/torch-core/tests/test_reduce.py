@@ -353,6 +353,7 @@ def test_running_extremes_and_integrals_say_what_they_cannot_take():
     with pytest.raises(IndexError, match="trapezoid: y must have a dim"):
         torch.trapezoid(torch.tensor(1.0))
     for rule in (torch.trapezoid, torch.cumulative_trapezoid):
+        assert rule(torch.ones(2, dtype=torch.float64), dx=0.1).sum().item() == 0.1
         with pytest.raises(TypeError, match="steps are those of x or dx, got both, with dx=3"):
             rule(torch.ones(2), torch.ones(2), dx=3)
         with pytest.raises(RuntimeError, match="only dx as a real number is supported, got"):

@@ -3,6 +3,7 @@
 #include "dispatch/work.h"
 #include "iterate/elementwise.h"
 #include "ops/index/index.h"
+#include "torch/core/arithmetic.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
@@ -103,8 +104,7 @@ Tensor index_add_inplace(const Tensor& self, int64_t dim, const Tensor& index, c
   if (self.is_meta()) return self;
   check_internal_overlap("index_add_", self);
   bool scaled = alpha.to_double() != 1 || alpha.is_complex();
-  Tensor values = scaled ? mul(source, scalar_tensor_of(alpha, alpha.is_float() ? DType::Float64 : alpha.dtype(), true))
-                         : apart(source, self);
+  Tensor values = scaled ? mul(source, number(alpha)) : apart(source, self);
   write_slices("index_add(): ", IndexMode::Add, self, dim, index,
                values.dtype() == self.dtype() ? values : as_dtype(values, self.dtype()), 0);
   return self;
@@ -147,6 +147,8 @@ Tensor slices_of_value(const Tensor& self, int64_t dim, const Tensor& index, con
   check_index("index_fill", self, index);
   TORCH_CHECK(value.dim() == 0, "index_fill_ only supports a 0-dimensional value tensor, but got tensor with ",
               value.dim(), " dimension(s), of shape ", value.sizes());
+  TORCH_CHECK(!is_complex(value.dtype()) || is_complex(self.dtype()), "index_fill_(): a complex value, ", value,
+              ", does not fit into self, ", self, "; convert self with .to(", value.dtype(), ")");
   DimVector sizes(self.sizes());
   if (self.dim() > 0) sizes[wrap_dim(dim, self.dim())] = index.numel();
   return expand(value.dtype() == self.dtype() ? value : _to_copy(value, self.dtype()), sizes);

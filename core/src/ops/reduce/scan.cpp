@@ -4,6 +4,7 @@
 #include "dispatch/work.h"
 #include "iterate/dense.h"
 #include "ops/reduce/engine.h"
+#include "torch/core/arithmetic.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/join.h"
@@ -147,7 +148,7 @@ Tensor trapezoids(const char* op, const Tensor& y, const Tensor& x, const Scalar
   int64_t left = std::max<int64_t>(y.size(dim) - 1, 0);
   Tensor sums = add(narrow(y, dim, 0, left), narrow(y, dim, y.size(dim) - left, left));
   Tensor half = scalar_tensor_of(0.5, DType::Float64, true);
-  if (!x) return mul(mul(sums, scalar_tensor_of(dx, dx.dtype(), true)), half);
+  if (!x) return mul(mul(sums, number(dx)), half);
   Tensor steps;
   if (x.dim() == 1) {
     TORCH_CHECK(x.size(0) == y.size(dim), op, ": There must be one `x` value for each sample point, got ", x.size(0),
