@@ -85,6 +85,8 @@ def test_distances_refuse_what_has_none(x):
 def test_renorm_shrinks_what_is_too_long():
     x = torch.tensor([[3.0, 4.0], [0.3, 0.4]])
     assert torch.allclose(torch.renorm(x, 2, 0, 1), torch.tensor([[0.6, 0.8], [0.3, 0.4]]))
+    long = torch.renorm(torch.full((2, 3), 6e4, dtype=torch.float16), 2, 0, 100)  # of norms that are no float16
+    assert long.dtype == torch.float16 and torch.allclose(long.float(), torch.tensor(100 / 3**0.5), rtol=1e-3)
     assert torch.allclose(x.clone().renorm_(1, 1, 1), torch.tensor([[3 / 3.3, 4 / 4.4], [0.3 / 3.3, 0.4 / 4.4]]))
     with pytest.raises(RuntimeError, match="at least 2 dimensions, got 1"):
         torch.renorm(x[0], 2, 0, 1)

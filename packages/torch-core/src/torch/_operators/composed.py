@@ -326,8 +326,10 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
             f"Dimension out of range (expected to be in range of [{-input.dim()}, {input.dim() - 1}], but got {dim})"
         )
     others = [d for d in range(input.dim()) if d != dim % input.dim()]
-    norm = _C._operator("norm")(input, p, others, True)
+    is_half = input.dtype in (_C.float16, _C.bfloat16)  # whose norms may overflow where the slices do not
+    norm = _C._operator("norm")(input, p, others, True, dtype=_C.float32 if is_half else None)
     factor = _C._operator("where")(norm > maxnorm, maxnorm / (norm + 1e-7), _C._operator("ones_like")(norm))
+    factor = factor.to(input.dtype) if is_half else factor
     return into("renorm", (input * factor).contiguous(), out)
 
 
