@@ -407,6 +407,23 @@ def test_a_result_that_is_given_has_a_dtype_that_takes_it():
         compiled(torch.ones(2), torch.zeros(2, dtype=torch.int64))
 
 
+@pytest.mark.parametrize(
+    "layer", [nn.LSTM(4, 3, 2, batch_first=True), nn.GRU(4, 3, bidirectional=True), nn.RNN(4, 3)], ids=str
+)
+def test_recurrent_layers_are_one_operator_a_direction(layer):
+    compiled, x = torch.compile(layer, fullgraph=True), torch.randn(5, 6, 4)
+    for grad in (True, False):
+        with torch.set_grad_enabled(grad):
+            for _ in range(2):
+                assert torch.equal(compiled(x)[0], layer(x)[0])
+        kinds = [node.kind() for node in compiled._compiled.programs[0].graph.nodes()]
+        assert kinds.count("aten::_recurrence") == layer.num_layers * (1 + layer.bidirectional)
+    (found,), (expected,) = (torch.autograd.grad(f(x)[0].sum(), layer.weight_ih_l0) for f in (compiled, layer))
+    torch.testing.assert_close(found, expected)
+    several = torch.compile(lambda x: torch.func.vmap(lambda each: layer(each)[0])(x), fullgraph=True)
+    torch.testing.assert_close(several(x.expand(2, 5, 6, 4))[1], layer(x)[0])
+
+
 def test_attention_of_many_scores_is_captured_whole():
     import torch.nn.functional as F
 

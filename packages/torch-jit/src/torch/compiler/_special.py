@@ -16,6 +16,7 @@ import types
 import typing
 
 import torch
+from torch import _seams
 
 from ._attributes import attribute
 from ._branches import cond, while_loop
@@ -175,6 +176,11 @@ def _compiling(observer, args, kwargs):
     return True
 
 
+def _is_seen(observer, args, kwargs):
+    """Whether an operator may not stand for several: a program keeps it whole, and only ``vmap`` has no rule for it."""
+    return bool(observer.transforms)
+
+
 def _states(check):
     """``torch._check`` and the like: a truth that only values tell is stated by the program."""
 
@@ -198,7 +204,7 @@ SPECIAL = {
         typing.get_origin, typing.get_args,
     )},
     torch.tensor: _tensor, torch.as_tensor: _as_tensor, hash: _hash, functools.update_wrapper: _update_wrapper, torch.cond: cond, torch.while_loop: while_loop,
-    torch.autograd.Function.apply.__func__: applied, **{each: _states(each) for each in _CHECKS}, **TREES, **COPIES,
+    _seams.is_seen: _is_seen, torch.autograd.Function.apply.__func__: applied, **{each: _states(each) for each in _CHECKS}, **TREES, **COPIES,
 }  # fmt: skip
 
 
