@@ -147,6 +147,22 @@ def test_recurrent_layers_take_new_states_and_packed_sequences_and_are_copied():
     assert torch.allclose(nn.utils.rnn.pad_packed_sequence(layer(packed)[0])[0], layer(x)[0], atol=2e-2)
 
 
+def test_transposed_convolutions_join_norms_and_have_one_scale():
+    torch.manual_seed(0)
+    net = nn.Sequential(q.QuantStub(), nn.ConvTranspose1d(2, 3, 2), nn.BatchNorm1d(3), q.DeQuantStub())
+    net[2].running_mean.uniform_(), net[2].running_var.uniform_(0.5, 2)
+    net.eval().qconfig = q.get_default_qconfig("fbgemm")
+    fused, x = q.fuse_modules(net, ["1", "2"]), torch.randn(4, 2, 6)
+    assert torch.allclose(fused(x), net(x), atol=1e-5)
+    with pytest.raises(AssertionError, match="Per channel weight observer is not supported yet for ConvTranspose"):
+        q.prepare(fused)
+    fused[1].qconfig = q.default_qconfig
+    small = q.quantize(fused, lambda model, data: model(data), [x])
+    assert type(small[1]) is nnq.ConvTranspose1d and (small(x) - net(x)).abs().max() < 0.05 * net(x).abs().max()
+    with pytest.raises(AssertionError, match="not yet supported in QAT"):
+        q.fuse_modules_qat(copy.deepcopy(net).train(), ["1", "2"])
+
+
 def test_tables_of_rows_hold_bytes():
     bag, table, i = nn.EmbeddingBag(10, 4, mode="sum"), nn.Embedding(10, 4), torch.tensor([[1, 2], [3, 3]])
     small = q.quantize_dynamic(nn.ModuleList([bag, table]), dtype=torch.quint8)

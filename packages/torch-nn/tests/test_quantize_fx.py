@@ -15,6 +15,7 @@ from torch.ao.quantization import (
     default_qconfig,
     float_qparams_weight_only_qconfig,
     get_default_qat_qconfig_mapping,
+    get_default_qconfig,
     get_default_qconfig_mapping,
 )
 from torch.ao.quantization.fx.custom_config import PrepareCustomConfig
@@ -197,10 +198,11 @@ def test_layers_are_fused_alone():
 
 def test_what_cannot_be_is_named():
     model, x = nn.Sequential(nn.Linear(2, 2)), torch.ones(1, 2)
-    with pytest.raises(AssertionError, match="prepare_fx only works for models in eval mode"):
-        prepare_fx(model.train(), default_qconfig, (x,))
-    with pytest.raises(AssertionError, match="prepare_qat_fx only works for models in train mode"):
-        prepare_qat_fx(model.eval(), get_default_qat_qconfig_mapping(), (x,))
+    with pytest.raises(AssertionError, match="Fusion only for eval!"):
+        prepare_fx(Block().train(), get_default_qconfig_mapping(), (torch.randn(2, 2, 8, 8),))
+    transposed = nn.Sequential(nn.ConvTranspose2d(1, 1, 1)).eval()
+    with pytest.raises(AssertionError, match="Per channel weight observer is not supported yet for ConvTranspose"):
+        prepare_fx(transposed, {"": get_default_qconfig("fbgemm")}, (torch.ones(1, 1, 2, 2),))
     with pytest.raises(TypeError, match="qconfig_mapping must be a QConfigMapping or a dict, got QConfig"):
         prepare_fx(model.eval(), default_qconfig, (x,))
     with pytest.raises(ValueError, match="unknown keys 'object'"):
@@ -209,6 +211,100 @@ def test_what_cannot_be_is_named():
         convert_fx(model)
     with pytest.raises(NotImplementedError, match="not equalized"):
         prepare_fx(model.eval(), get_default_qconfig_mapping(), (x,), _equalization_config={"": 1})
+
+
+def test_models_are_prepared_in_either_mode():
+    model, x = nn.Sequential(nn.Linear(2, 2), nn.ReLU()), torch.ones(1, 2)
+    ready = prepare_fx(model.train(), get_default_qconfig_mapping(), (x,))
+    ready(x)
+    assert ready.training and type(convert_fx(ready).get_submodule("0")).__name__ == "LinearReLU"
+    layers = nn.Sequential(nn.Conv2d(1, 1, 1), nn.BatchNorm2d(1)).eval()
+    ready = prepare_qat_fx(layers, get_default_qat_qconfig_mapping(), (torch.ones(1, 1, 2, 2),))
+    assert type(ready.get_submodule("0")).__name__ == "ConvBn2d" and not ready.training
+
+
+class Numbers(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(4, 4), nn.Linear(4, 2)
+
+    def forward(self, x):
+        return self.b(torch.relu(0.5 + (self.a(x) * 2 + 1.5)))
+
+
+def test_sums_and_products_with_numbers_keep_integers():
+    torch.manual_seed(0)
+    model, x = Numbers().eval(), torch.randn(16, 4)
+    ready = prepare_fx(model, get_default_qconfig_mapping(), (x,))
+    ready(x)
+    small = convert_fx(ready)
+    assert [n.op for n in small.graph.nodes if n.op == "call_method"] == ["call_method"]  # floats at the end alone
+    operators = [str(n.target) for n in small.graph.nodes if n.op == "call_function"]
+    assert operators == ["quantized.mul", "quantized.add", "quantized.add_relu"]
+    assert (small(x) - model(x)).abs().max() < 0.05 * model(x).abs().max()
+
+
+class Apart(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.left(x), self.right(x)
+
+
+@pytest.mark.parametrize("train", [False, True])
+def test_layers_that_stay_in_floats_take_what_is_not_rounded(train):
+    """Another layer's observer, and its rounding in training, is that layer's alone."""
+    model, x = Apart().train(train), torch.randn(16, 4)
+    mapping = (get_default_qat_qconfig_mapping if train else get_default_qconfig_mapping)().set_module_name(
+        "left", None
+    )
+    ready = (prepare_qat_fx if train else prepare_fx)(model, mapping, (x,))
+    assert torch.equal(ready(x)[0], model.left(x))
+    small = convert_fx(ready.eval())
+    assert torch.equal(small(x)[0], model.left(x)) and not torch.equal(small(x)[1], model.right(x))
+
+
+class Upwards(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.norm = nn.ConvTranspose2d(2, 4, 3, stride=2, output_padding=1), nn.BatchNorm2d(4)
+        self.kernel = nn.Parameter(torch.randn(4, 3, 2, 2) * 0.3)
+
+    def forward(self, x):
+        return F.conv_transpose2d(torch.tanh(self.norm(self.up(x))), self.kernel, stride=(2, 2))
+
+
+def test_transposed_convolutions_are_quantized_and_joined_to_norms():
+    torch.manual_seed(0)
+    model, x = Upwards().eval(), torch.randn(2, 2, 5, 5)
+    ready = prepare_fx(model, get_default_qconfig_mapping(), (x,))
+    assert not any(isinstance(m, nn.BatchNorm2d) for m in ready.modules())
+    ready(x)
+    small = convert_fx(ready)
+    kinds = [type(m).__name__ for m in small.modules()]
+    assert kinds.count("ConvTranspose2d") == 2 and isinstance(small.up, torch.ao.nn.quantized.ConvTranspose2d)
+    assert (small(x) - model(x)).abs().max() < 0.04 * model(x).abs().max()
+
+
+class FunctionThenJoined(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight, self.rest = nn.Parameter(torch.randn(3, 4)), nn.Sequential(nn.Linear(3, 3), nn.ReLU())
+
+    def forward(self, x):
+        return self.rest(F.linear(x, self.weight))
+
+
+def test_functions_and_joined_layers_are_quantized_dynamically():
+    model, x = FunctionThenJoined().eval(), torch.randn(5, 4)
+    mapping = QConfigMapping().set_global(torch.ao.quantization.default_dynamic_qconfig)
+    small = convert_fx(prepare_fx(model, mapping, (x,)))
+    kinds = [str(type(m)) for m in small.modules()]
+    assert sum("quantized.dynamic" in kind for kind in kinds) == 2
+    assert type(small.get_submodule("rest.0")) is torch.ao.nn.intrinsic.quantized.dynamic.LinearReLU
+    assert (small(x) - model(x)).abs().max() < 0.05 * model(x).abs().max() and small(x).min() == 0
 
 
 def converted_dynamic():

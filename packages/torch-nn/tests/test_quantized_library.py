@@ -159,6 +159,75 @@ def test_layers_hold_scale_and_zero_point_as_numbers_and_weights_packed():
         nnq.dynamic.Linear(4, 2).load_state_dict(state)
 
 
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("bias", [None, torch.tensor([0.5, -0.25, 0.75, 0.0])])
+def test_transposed_convolutions_are_sums_of_integers(dims, groups, bias):
+    layer = getattr(nnq, f"ConvTranspose{dims}d")(
+        4, 4, 3, stride=2, padding=1, output_padding=1, groups=groups, bias=bias is not None
+    )
+    steps = weight(4, 4 // groups, *[3] * dims)
+    layer.set_weight_bias(steps, bias)
+    layer.scale, layer.zero_point = 0.21, 130
+    x = quantized(2, 4, *(5, 4, 3)[:dims])
+    run = getattr(nn.functional, f"conv_transpose{dims}d")
+    moves = {"stride": 2, "padding": 1, "output_padding": 1, "groups": groups}
+    exact = run(x.dequantize().double(), steps.dequantize().double(), None if bias is None else bias.double(), **moves)
+    wanted = (exact / 0.21 + 130).clamp(0, 255)
+    assert (layer(x).int_repr() - wanted).abs().max() < 0.5 + 1e-4
+    found = getattr(ops, f"conv_transpose{dims}d")(x, layer._packed_params, 0.21, 130)
+    assert torch.equal(found.int_repr(), layer(x).int_repr())
+    assert list(layer.state_dict()) == ["weight", "bias", "scale", "zero_point"]
+    wide = torch.quantize_per_channel(
+        steps.dequantize(), torch.full((4,), 0.02), torch.zeros(4, dtype=torch.long), 0, torch.qint8
+    )
+    layer.set_weight_bias(wide, bias)  # by channels, in floats
+    assert layer(x).q_scale() == 0.21
+
+
+@pytest.mark.parametrize("kind", [k + d for k in ("Conv", "ConvTranspose") for d in ("1d", "2d", "3d")])
+def test_dynamic_convolutions_round_their_input(kind):
+    torch.manual_seed(0)
+    dims = int(kind[-2])
+    plain = getattr(nn, kind)(2, 3, 2, stride=2)
+    plain.qconfig = torch.ao.quantization.default_dynamic_qconfig
+    layer, x = getattr(nnq.dynamic, kind).from_float(plain), torch.randn(2, 2, *(6, 5, 4)[:dims])
+    rounded = torch.quantize_per_tensor_dynamic(x, torch.quint8, True).dequantize()
+    plain.weight.data = layer.weight().dequantize()
+    torch.testing.assert_close(layer(x), plain(rounded))
+    name = kind.lower().replace("transpose", "_transpose")
+    torch.testing.assert_close(getattr(ops, f"{name}_dynamic")(x, layer._packed_params, True), plain(rounded))
+    again = getattr(nnq.dynamic, kind)(2, 3, 2, stride=2)
+    again.load_state_dict(layer.state_dict())
+    assert torch.equal(again(x), layer(x)) and repr(layer).startswith(f"DynamicQuantized{kind}")
+    with pytest.raises(RuntimeError, match=f"{kind}: expected an input of float32, got torch.float64"):
+        layer(x.double())
+    with pytest.raises(RuntimeError, match=f"{name}_dynamic: expected an input of float32, got torch.float64"):
+        getattr(ops, f"{name}_dynamic")(x.double(), layer._packed_params)
+
+
+def test_prelu_takes_a_quantized_weight_and_grids_quantized_images():
+    x, slope = quantized(2, 3, 4), torch.quantize_per_tensor(torch.tensor([-0.25, 0.5, 1.0]), 0.25, 4, torch.quint8)
+    exact = nn.functional.prelu(x.dequantize(), slope.dequantize())
+    assert (ops.prelu(x, slope, 0.1, 100).dequantize() - exact).abs().max() < 0.051
+    image, grid = quantized(1, 2, 4, 4), torch.randn(1, 3, 3, 2) * 0.5
+    found = nn.functional.grid_sample(image, grid, align_corners=False)
+    exact = nn.functional.grid_sample(image.dequantize(), grid, align_corners=False)
+    assert found.q_scale() == image.q_scale()
+    assert (found.dequantize() - exact).abs().max() < image.q_scale() * 0.51
+
+
+def test_sums_with_numbers_move_the_zero_or_widen_the_range():
+    """Scales and zero points recorded from PyTorch 2.13."""
+    x = torch.quantize_per_tensor(torch.arange(0, 256) * 0.5 - 5, 0.5, 10, torch.quint8)
+    moved = ops.add(x, 0.7)
+    assert moved.q_zero_point() == 9 and torch.equal(moved.int_repr(), x.int_repr())
+    for number, scale, zero, ends in ((100.0, 0.872549, 0, (109, 255)), (-200.0, 0.803922, 255, (0, 159))):
+        wide = ops.add_scalar(x, number)
+        assert wide.q_scale() == pytest.approx(scale, abs=1e-6) and wide.q_zero_point() == zero
+        assert (wide.int_repr()[0].item(), wide.int_repr()[-1].item()) == ends
+
+
 def test_what_does_not_fit_is_named():
     with pytest.raises(RuntimeError, match="prepack: expected a quantized weight, got torch.float32"):
         ops.linear_prepack(torch.ones(2, 2))

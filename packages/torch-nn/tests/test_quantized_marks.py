@@ -37,4 +37,4 @@ def test_older_names_are_the_same_layers():
     with pytest.raises(AttributeError):
         nn.quantized.Nothing
     with pytest.raises(NotImplementedError, match="there is no such layer of quantized tensors"):
-        nn.quantized.ConvTranspose2d(1, 1, 1)
+        nn.quantized.LSTM(1, 1)

@@ -14,6 +14,7 @@ __all__ = ["fuse_known_modules", "fuse_modules", "fuse_modules_qat"]
 
 
 CONVOLUTIONS = {nn.Conv1d: "1d", nn.Conv2d: "2d", nn.Conv3d: "3d"}
+TRANSPOSED = {nn.ConvTranspose1d: "1d", nn.ConvTranspose2d: "2d", nn.ConvTranspose3d: "3d"}
 NORMS = {nn.BatchNorm1d: "1d", nn.BatchNorm2d: "2d", nn.BatchNorm3d: "3d"}
 
 
@@ -30,6 +31,10 @@ def fused(is_qat: bool, layers: Sequence[nn.Module]) -> nn.Module:
         raise unknown
     if kinds[0] in (nn.BatchNorm2d, nn.BatchNorm3d) and norm is None:
         return getattr(nni, f"BNReLU{NORMS[kinds[0]]}")(*layers)
+    if kinds[0] in TRANSPOSED and norm is not None and not relu and TRANSPOSED[kinds[0]] == NORMS[type(norm)]:
+        if is_qat:
+            raise AssertionError("Fusing ConvTranspose+BatchNorm not yet supported in QAT.")
+        return fuse_conv_bn_eval(first, norm, transpose=True)
     dims = CONVOLUTIONS.get(kinds[0])
     if dims is None and kinds[0] is not nn.Linear:
         raise unknown

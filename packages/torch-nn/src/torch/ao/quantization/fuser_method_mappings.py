@@ -7,7 +7,7 @@ from typing import Any
 from torch import nn
 from torch.ao.nn import intrinsic as nni
 
-from .fuse_modules import CONVOLUTIONS, NORMS, fused
+from .fuse_modules import CONVOLUTIONS, NORMS, TRANSPOSED, fused
 
 __all__ = [
     "fuse_conv_bn",
@@ -40,11 +40,7 @@ def fuse_linear_bn(is_qat: bool, linear: nn.Module, bn: nn.Module) -> nn.Module:
 
 def fuse_convtranspose_bn(is_qat: bool, convt: nn.Module, bn: nn.Module) -> nn.Module:
     """A transposed convolution and the batch norm after it as one layer, for inference."""
-    if is_qat:
-        raise AssertionError("Fusing ConvTranspose+BatchNorm not yet supported in QAT.")
-    from torch.nn.utils.fusion import fuse_conv_bn_eval
-
-    return fuse_conv_bn_eval(convt, bn, transpose=True)
+    return fused(is_qat, [convt, bn])
 
 
 _METHODS: dict[tuple[Any, ...], Any] = {(nn.Linear, nn.BatchNorm1d): fuse_linear_bn}
@@ -53,6 +49,8 @@ for _conv, _d in CONVOLUTIONS.items():
     _METHODS[_conv, _norm] = fuse_conv_bn
     _METHODS[_conv, _norm, nn.ReLU] = fuse_conv_bn_relu
     _METHODS[_conv, nn.ReLU] = lambda is_qat, conv, relu, _d=_d: getattr(nni, f"ConvReLU{_d}")(conv, relu)
+for _conv, _d in TRANSPOSED.items():
+    _METHODS[_conv, next(n for n, d in NORMS.items() if d == _d)] = fuse_convtranspose_bn
 _METHODS[nn.Linear, nn.ReLU] = lambda is_qat, linear, relu: nni.LinearReLU(linear, relu)
 for _d in ("2d", "3d"):
     _METHODS[getattr(nn, f"BatchNorm{_d}"), nn.ReLU] = lambda is_qat, bn, relu, _d=_d: getattr(nni, f"BNReLU{_d}")(

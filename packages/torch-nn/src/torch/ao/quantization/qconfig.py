@@ -217,3 +217,13 @@ __all__ = [
     "get_default_qconfig", "get_default_qconfig_dict", "per_channel_dynamic_qconfig",
     "per_channel_weight_observer_range_neg_127_to_127", "qconfig_equals", "weight_observer_range_neg_127_to_127",
 ]  # fmt: skip
+
+
+def _assert_valid_qconfig(qconfig: Any, mod: Any) -> None:
+    """AssertionError for a transposed convolution whose weight would have a scale for each channel."""
+    if qconfig is None or not isinstance(mod, (nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d)):
+        return
+    if not qconfig.weight:
+        return
+    if getattr(qconfig.weight(), "qscheme", None) in (torch.per_channel_affine, torch.per_channel_symmetric):
+        raise AssertionError("Per channel weight observer is not supported yet for ConvTranspose{n}d.")

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from .fake_quantize import default_fixed_qparams_range_0to1_fake_quant, default_fixed_qparams_range_neg1to1_fake_quant
 from .qconfig import (
@@ -35,6 +36,9 @@ UNIT = (
     "hardsigmoid",
     "hardsigmoid_",
 )
+TRANSPOSED = (
+    nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d, F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d,
+)  # fmt: skip
 SIGNED_UNIT = (nn.Tanh, torch.tanh, "tanh", "tanh_")
 _KEYS = {
     "": "set_global",
@@ -140,6 +144,8 @@ class QConfigMapping:
 
 def _default(qconfig: Any, unit: Any, signed_unit: Any, weight: Any) -> QConfigMapping:
     mapping = QConfigMapping().set_global(qconfig)
+    for kind in TRANSPOSED:  # whose weights have one scale
+        mapping.set_object_type(kind, QConfig(activation=qconfig.activation, weight=weight))
     for kind in UNIT:
         mapping.set_object_type(kind, QConfig(activation=unit, weight=weight))
     for kind in SIGNED_UNIT:

@@ -11,6 +11,7 @@ from torch.ao.nn import qat as nnqat
 from torch.ao.nn import quantized as nnq
 from torch.ao.nn.intrinsic import qat as nniqat
 from torch.ao.nn.intrinsic import quantized as nniq
+from torch.ao.nn.intrinsic.quantized import dynamic as nniqd
 from torch.ao.nn.quantized import dynamic as nnqd
 from torch.nn import functional as F
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
@@ -22,6 +23,7 @@ DEFAULT_STATIC_QUANT_MODULE_MAPPINGS: dict[Any, Any] = {
     DeQuantStub: nnq.DeQuantize,
     **{getattr(nn, n): getattr(nnq, n) for n in nnq.COATED},
     **{getattr(nn, n): getattr(nnq, n) for n in ("Conv1d", "Conv2d", "Conv3d", "Embedding", "EmbeddingBag", "Linear")},
+    **{getattr(nn, n): getattr(nnq, n) for n in ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")},
     NonDynamicallyQuantizableLinear: nnq.Linear,
     nnq.FloatFunctional: nnq.QFunctional,
     nniqat.LinearBn1d: nnq.Linear,
@@ -42,6 +44,7 @@ DEFAULT_QAT_MODULE_MAPPINGS: dict[Any, Any] = {
 DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS: dict[Any, Any] = {
     **{getattr(nn, n): getattr(nnqd, n) for n in ("GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell")},
     NonDynamicallyQuantizableLinear: nnqd.Linear,
+    nni.LinearReLU: nniqd.LinearReLU,
     nn.Embedding: nnq.Embedding,
     nn.EmbeddingBag: nnq.EmbeddingBag,
 }

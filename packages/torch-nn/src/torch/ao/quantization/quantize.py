@@ -12,7 +12,12 @@ from torch.ao.nn.quantized import FloatFunctional
 from . import quantization_mappings as mappings
 from .fake_quantize import FakeQuantizeBase
 from .observer import ObserverBase
-from .qconfig import default_dynamic_qconfig, float16_dynamic_qconfig, float_qparams_weight_only_qconfig
+from .qconfig import (
+    _assert_valid_qconfig,
+    default_dynamic_qconfig,
+    float16_dynamic_qconfig,
+    float_qparams_weight_only_qconfig,
+)
 from .stubs import QuantWrapper
 
 
@@ -47,6 +52,7 @@ class _Pre:
 def _add_observers(module: nn.Module, kinds: set[Any], whole: set[Any]) -> None:
     config = getattr(module, "qconfig", None)
     kind = type(module)
+    _assert_valid_qconfig(config, module)
     if config is not None and kind in kinds and not _dynamic(config):
         if isinstance(module, FloatFunctional):
             module.activation_post_process = config.activation()

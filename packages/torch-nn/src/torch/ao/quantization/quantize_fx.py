@@ -68,8 +68,6 @@ def _prepared(
         raise TypeError(f"{what}: expected a module, got {type(model).__name__}")
     if equalization:
         raise NotImplementedError(f"{what}: weights are not equalized with inputs (_equalization_config)")
-    if is_qat != model.training:
-        raise AssertionError(f"{what} only works for models in {'train' if is_qat else 'eval'} mode")
     config = PrepareCustomConfig.of(config, what)
     if config.standalone_module_names or config.standalone_module_classes:
         raise NotImplementedError(

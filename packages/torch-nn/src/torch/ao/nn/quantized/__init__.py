@@ -7,14 +7,27 @@ from torch.nn.quantized.modules.functional_modules import FloatFunctional, FXFlo
 from ._coated import *
 from ._coated import NAMES as COATED
 from ._functional import QFunctional
-from ._layers import Conv1d, Conv2d, Conv3d, DeQuantize, Dropout, Embedding, EmbeddingBag, Linear, Quantize
+from ._layers import (
+    Conv1d,
+    Conv2d,
+    Conv3d,
+    ConvTranspose1d,
+    ConvTranspose2d,
+    ConvTranspose3d,
+    DeQuantize,
+    Dropout,
+    Embedding,
+    EmbeddingBag,
+    Linear,
+    Quantize,
+)
 
 __all__ = [
-    *COATED, "Conv1d", "Conv2d", "Conv3d", "DeQuantize", "Dropout", "Embedding", "EmbeddingBag", "FXFloatFunctional", "FloatFunctional", "Linear",
+    *COATED, "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "DeQuantize", "Dropout", "Embedding", "EmbeddingBag", "FXFloatFunctional", "FloatFunctional", "Linear",
     "MaxPool2d", "QFunctional", "Quantize", "ReLU6",
 ]  # fmt: skip
 
-_ABSENT = ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "LSTM", "MultiheadAttention")
+_ABSENT = ("LSTM", "MultiheadAttention")
 
 
 def __getattr__(name):

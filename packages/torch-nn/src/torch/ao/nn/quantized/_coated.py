@@ -49,7 +49,7 @@ class _Coated(Rounds):
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         """The layer with its own parameters, in a coat."""
         made = cls.__new__(cls)
-        adopt(made, mod)
+        adopt(made, mod[0] if isinstance(mod, nn.Sequential) else mod)  # the first of joined layers
         made._rounds_to(*observed(mod))
         return made.eval()
 
@@ -61,6 +61,8 @@ class _Coated(Rounds):
 
 
 class _CoatedBatchNorm(_Coated):
+    relu = False
+
     @classmethod
     def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
         made = super().from_float(mod)
@@ -69,10 +71,9 @@ class _CoatedBatchNorm(_Coated):
 
     def forward(self, x: Tensor) -> Tensor:
         """By the running statistics, in training as well."""
-        found = numbers(self, x)
-        return self._rounded(
-            nn.functional.batch_norm(found, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps)
-        )
+        statistics = self.running_mean, self.running_var
+        y = nn.functional.batch_norm(numbers(self, x), *statistics, self.weight, self.bias, eps=self.eps)
+        return self._rounded(y.relu() if self.relu else y)
 
 
 def _coat(name: str) -> Any:

@@ -25,10 +25,26 @@ def plain(x: Tensor) -> Tensor:
     return x.as_subclass(Tensor)
 
 
+def rounded_once(x: Tensor, halved: bool) -> Tensor:
+    """Floats as their bytes would stand for them, of a scale that is found for them now; ``halved`` leaves a bit free."""
+    return torch.quantize_per_tensor_dynamic(x, torch.quint8, halved).dequantize() if x.numel() else x
+
+
 def keep(layer: Any, name: str, found: tuple) -> None:
     """Keep what was made of a weight, but not within a trace, which would have other operators the next time."""
     if not torch.jit.is_tracing():
         layer.__dict__[name] = found
+
+
+def scales_of_sums(steps: Tensor, scale: float, out_scale: float) -> tuple[Tensor, Tensor]:
+    """What a step of a sum stands for, and how many steps of the result that is; in float32, as PyTorch has them: ties fall alike."""
+    each = steps.to(torch.float32) * torch.tensor(scale, dtype=torch.float32)
+    return each, each / torch.tensor(out_scale, dtype=torch.float32)
+
+
+def bias_of_sums(bias: Tensor, each: Tensor, steps: Tensor) -> Tensor:
+    """A bias in steps of sums; FBGEMM multiplies by one inverse where there is one scale, and divides where there are several."""
+    return bias / each if steps.dim() else bias * each.reciprocal()
 
 
 def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None] | None:
@@ -44,12 +60,13 @@ def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor,
     weight, steps, zero, bias = held
     found = None
     if weight.dtype is torch.int8 and weight[:1].numel() <= MOST_PRODUCTS and not zero.any():
-        each = (steps.to(torch.float64) * scale).expand(weight.shape[0])
+        each, step = scales_of_sums(steps, scale, out_scale)
+        each, step = each.expand(weight.shape[0]), step.expand(weight.shape[0])
         packed = PACK(weight) if weight.dim() == 2 or layer.groups == 1 else None
         found = (
             weight,
-            (each / out_scale).to(torch.float32),
-            None if bias is None else (bias.to(torch.float64) / each).to(torch.float32),
+            step.contiguous(),
+            None if bias is None else bias_of_sums(bias, each, steps),
             None if packed is weight else packed,
         )
     keep(layer, "_factors", (key, held, found))
@@ -111,6 +128,30 @@ def convolution(layer: Any, x: Tensor, scale: float, zero: int, relu: bool) -> T
         y = CONVOLUTION(integers, weight, each, bias, *moves, layer.groups, *rest)
     else:
         y = PACKED_CONVOLUTION(integers, weight, packed, each, bias, *moves, *rest)
+    return _seams.rebuilt_quantized(y, scale, zero, None, x.dtype)
+
+
+EXACT_PRODUCTS = (1 << 24) // (255 * 128)  #: whose sum float32 holds
+
+
+def transposed(layer: Any, x: Tensor, scale: float, zero: int, relu: bool) -> Tensor | None:
+    """The transposed convolution of a layer, or None where that cannot be: sums of integers, in floats that hold them."""
+    weight, steps, point, bias = (
+        layer._buffers[n] for n in ("weight_int", "weight_scale", "weight_zero_point", "_bias")
+    )
+    if not is_bytes(x) or steps.dim():
+        return None
+    products = weight.shape[0] // layer.groups * weight[0, 0].numel()
+    kind = torch.float32 if products <= EXACT_PRODUCTS else torch.float64
+    run = getattr(torch.nn.functional, f"conv_transpose{weight.dim() - 2}d")
+    moves = layer.stride, layer.padding, layer.output_padding, layer.groups, layer.dilation
+    sums = run(plain(x).to(kind) - x.q_zero_point(), weight.to(kind) - point, None, *moves).to(torch.float32)
+    each, step = scales_of_sums(steps, x.q_scale(), scale)
+    if bias is not None:
+        sums += bias_of_sums(bias, each, steps).reshape(-1, *[1] * (weight.dim() - 2))
+    y = (sums * step).round() + zero
+    least, most = (0, 255) if x.dtype is torch.quint8 else (-128, 127)
+    y = y.clamp(zero if relu else least, most).to(plain(x).dtype)
     return _seams.rebuilt_quantized(y, scale, zero, None, x.dtype)
 
 

@@ -273,6 +273,37 @@ class Conv3d(_Convolution, nn.Conv3d):
     _floats = nn.Conv3d
 
 
+class _Transposed(_Convolution):
+    """What the transposed convolutions share: a weight has one scale."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        y = _integers.transposed(self, input, *self._scaled(), self.relu)
+        if y is None:
+            dims = self.weight_int.dim() - 2
+            run = getattr(F, f"conv_transpose{dims}d")
+            moves = self.stride, self.padding, self.output_padding, self.groups, self.dilation
+            y = self._finish(run(numbers(self, input), self.weight().dequantize(), self.bias(), *moves))
+        return y
+
+
+class ConvTranspose1d(_Transposed, nn.ConvTranspose1d):
+    """A transposed convolution of quantized tensors (N, C, L)."""
+
+    _floats = nn.ConvTranspose1d
+
+
+class ConvTranspose2d(_Transposed, nn.ConvTranspose2d):
+    """A transposed convolution of quantized tensors (N, C, H, W)."""
+
+    _floats = nn.ConvTranspose2d
+
+
+class ConvTranspose3d(_Transposed, nn.ConvTranspose3d):
+    """A transposed convolution of quantized tensors (N, C, D, H, W)."""
+
+    _floats = nn.ConvTranspose3d
+
+
 class _Table(Weighted):
     """Tables of integers whose rows come as floats."""
 

@@ -71,8 +71,8 @@ def packed_layer(layer: Any) -> Any:
     """Weight and bias of a quantized layer, packed; linear layers have them in an object of their own, as in PyTorch."""
     weight, bias = layer._weight_bias()
     if hasattr(layer, "kernel_size"):
-        moves = {name: list(getattr(layer, name)) for name in ("stride", "padding", "dilation")}
-        return _conv_prepack(weight, bias, *moves.values(), layer.groups)
+        names = ("stride", "padding", *["output_padding"] * layer.transposed, "dilation")
+        return _moved(weight, bias, **{name: list(getattr(layer, name)) for name in names}, groups=layer.groups)
     if not hasattr(layer, "in_features"):
         return SimpleNamespace(dtype=weight.dtype, _packed_weight=Table(weight), _weight=layer.weight)
     packed = (weight, bias) if weight.dtype is torch.float16 else Packed(weight, bias)
@@ -126,22 +126,17 @@ def _of_two(op: str, function: Any, relu: bool) -> Any:
 
 
 def _with_number(op: str, q: Tensor, number: float, relu: bool) -> Tensor:
-    """The sum keeps scale and range of integers where it can; the product has another scale and the same integers."""
+    """The sum keeps the integers and the scale where its zero is one of them; the product has another scale and the same integers."""
     x, scale, zero, dtype = _numbers(op, q), q.q_scale(), q.q_zero_point(), q.dtype
     least, most = (-128, 127) if dtype is torch.qint8 else (0, 255)
     if op.startswith("add"):
         moved = round(number / scale)
-        low, high = (least - zero + moved) * scale, (most - zero + moved) * scale
-        step = scale
+        wanted = zero - moved
         y = (
-            _rounded(x + number, step, max(least, min(most, zero - moved)), dtype)
-            if least <= zero - moved <= most
-            else None
+            _seams.rebuilt_quantized(q.int_repr(), scale, wanted, None, dtype)
+            if least <= wanted <= most
+            else _moved_beyond(q, moved, wanted, least, most)
         )
-        if y is None:  # zero would lie outside: a range that has it
-            low, high = min(low, 0.0), max(high, 0.0)
-            step = (high - low) / (most - least)
-            y = _rounded(x + number, step, round(least - low / step), dtype)
     elif number > 0:
         y = _seams.rebuilt_quantized(q.int_repr(), scale * number, zero, None, dtype)
     elif number == 0:
@@ -149,6 +144,16 @@ def _with_number(op: str, q: Tensor, number: float, relu: bool) -> Tensor:
     else:
         y = _rounded(x * number, scale * -number, least + most - zero, dtype)
     return y.relu() if relu else y
+
+
+def _moved_beyond(q: Tensor, moved: int, wanted: int, least: int, most: int) -> Tensor:
+    """A sum whose zero would lie outside of the integers: a wider range, with the zero at its end."""
+    end, reach = (least, most - wanted) if wanted < least else (most, wanted - least)
+    scale = torch.tensor(reach / (most - least), dtype=torch.float32).item() * q.q_scale()
+    steps = torch.tensor(q.q_scale(), dtype=torch.float32) / torch.tensor(scale, dtype=torch.float32)
+    whole = q.as_subclass(Tensor).to(torch.float32) - q.q_zero_point() + moved
+    y = ((whole * steps).round() + end).clamp(least, most).to(q.as_subclass(Tensor).dtype)
+    return _seams.rebuilt_quantized(y, scale, end, None, q.dtype)
 
 
 def _cat(relu: bool) -> Any:
@@ -192,10 +197,8 @@ def _linear_dynamic(relu: bool) -> Any:
             raise RuntimeError(f"quantized::{op}: expected {features} features, got an input of shape {tuple(X.shape)}")
         each, packed, _ = W_prepack.__dict__.get("_scales") or _integers.rows(W_prepack)
         reduce_range = reduce_range and torch.backends.quantized.engine != "qnnpack"
-        if each is None and X.numel():
-            X = torch.quantize_per_tensor_dynamic(X, torch.quint8, reduce_range).dequantize()
         if each is None:
-            y = F.linear(X, W_prepack.weight().dequantize(), W_prepack.bias())
+            y = F.linear(_integers.rounded_once(X, reduce_range), W_prepack.weight().dequantize(), W_prepack.bias())
         else:
             y = DYNAMIC(X, packed, each, W_prepack.bias(), reduce_range)
         return y.relu() if relu else y
@@ -213,30 +216,45 @@ def _linear_half(relu: bool) -> Any:
 
 
 def _conv_prepack(weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, dilation: Any, groups: int) -> Packed:
-    made = Packed(weight, bias, stride=list(stride), padding=list(padding), dilation=list(dilation), groups=groups)
-    for name in ("stride", "padding", "dilation", "groups"):
-        made.__dict__[name] = made.moves[name]
+    return _moved(weight, bias, stride=list(stride), padding=list(padding), dilation=list(dilation), groups=groups)
+
+
+def _conv_transpose_prepack(
+    weight: Tensor, bias: Tensor | None, stride: Any, padding: Any, output_padding: Any, dilation: Any, groups: int
+) -> Packed:
+    return _moved(
+        weight, bias, stride=list(stride), padding=list(padding), output_padding=list(output_padding), dilation=list(dilation), groups=groups,
+    )  # fmt: skip
+
+
+def _moved(weight: Tensor, bias: Tensor | None, **moves: Any) -> Packed:
+    made = Packed(weight, bias, **moves)
+    made.__dict__ |= made.moves
     return made
 
 
-def _conv(dims: int, relu: bool, dynamic: bool = False) -> Any:
-    function = getattr(F, f"conv{dims}d")
-
+def _conv(op: str, function: Any, in_integers: Any, relu: bool = False) -> Any:
     def conv(qx: Tensor, packed_weight: Packed, *more: Any) -> Tensor:
-        moves = packed_weight.moves
-        if dynamic:
-            y = function(qx, packed_weight.weight().dequantize(), packed_weight.bias(), **moves)
-            return y.relu() if relu else y
-        scale, zero_point = more[-2:]
-        y = _integers.convolution(packed_weight, qx, float(scale), int(zero_point), relu)
+        scale, zero_point = more[-2:]  # before them, in calls of 2019, how it moves
+        y = in_integers(packed_weight, qx, float(scale), int(zero_point), relu)
         if y is None:
-            y = function(
-                _numbers(f"conv{dims}d", qx), packed_weight.weight().dequantize(), packed_weight.bias(), **moves
-            )
+            weight, bias = packed_weight.weight().dequantize(), packed_weight.bias()
+            y = function(_numbers(op, qx), weight, bias, **packed_weight.moves)
             y = _rounded(y.relu() if relu else y, scale, zero_point, qx.dtype)
         return y
 
-    conv.__name__ = f"conv{dims}d"
+    conv.__name__ = op
+    return conv
+
+
+def _conv_dynamic(op: str, function: Any) -> Any:
+    def conv(x: Tensor, packed_weight: Packed, reduce_range: bool = False) -> Tensor:
+        if x.dtype is not torch.float32:
+            raise RuntimeError(f"quantized::{op}: expected an input of float32, got {x.dtype}")
+        x = _integers.rounded_once(x, reduce_range and torch.backends.quantized.engine != "qnnpack")
+        return function(x, packed_weight.weight().dequantize(), packed_weight.bias(), **packed_weight.moves)
+
+    conv.__name__ = op
     return conv
 
 
@@ -377,14 +395,23 @@ for _dims in (1, 2, 3):
     _functions |= {
         f"batch_norm{_dims}d": _functions["batch_norm"],
         f"batch_norm{_dims}d_relu": _functions["batch_norm_relu"],
-        f"conv{_dims}d": _conv(_dims, False),
-        f"conv{_dims}d_relu": _conv(_dims, True),
-        f"conv{_dims}d_dynamic": _conv(_dims, False, dynamic=True),
-        f"conv{_dims}d_prepack": _conv_prepack,
-        f"conv{_dims}d_unpack": lambda packed_weights: packed_weights.unpack(),
     }
-    for _what in ("stride", "padding", "dilation", "groups"):
-        _functions[f"conv{_dims}d_{_what}"] = lambda packed_weights, _what=_what: packed_weights.moves[_what]
+    for _kind, _in_integers, _prepack in (
+        (f"conv{_dims}d", _integers.convolution, _conv_prepack),
+        (f"conv_transpose{_dims}d", _integers.transposed, _conv_transpose_prepack),
+    ):
+        _function = getattr(F, _kind)
+        _functions |= {
+            _kind: _conv(_kind, _function, _in_integers),
+            f"{_kind}_dynamic": _conv_dynamic(f"{_kind}_dynamic", _function),
+            f"{_kind}_prepack": _prepack,
+            f"{_kind}_unpack": lambda packed_weights: packed_weights.unpack(),
+        }
+        for _what in ("stride", "padding", "dilation", "groups", "output_padding"):
+            _functions[f"{_kind}_{_what}"] = lambda packed_weights, _what=_what: packed_weights.moves.get(_what, [])
+    _functions[f"conv{_dims}d_relu"] = _conv(
+        f"conv{_dims}d_relu", getattr(F, f"conv{_dims}d"), _integers.convolution, True
+    )
 for _bits, _name in ((8, "byte"), (4, "4bit"), (2, "2bit")):
     _functions |= {
         f"embedding_bag_{_name}_prepack": lambda weight, *o, _bits=_bits: packed_rows(weight, _bits),

@@ -90,7 +90,7 @@ def fit(layer: Any, state: dict[str, Any], prefix: str) -> None:
             setattr(layer, name, state.pop(prefix + name).item())
         else:
             state[prefix + name] = loaded.detach().to(buffer.dtype).reshape(buffer.shape)
-    for name, buffer in list(layer._buffers.items()):
+    for name in list(layer._buffers):
         loaded = state.get(prefix + name)
         if loaded is not None and name.endswith(("_scale", "_zero_point")):
             layer._buffers[name] = torch.empty_like(loaded)

@@ -8,14 +8,16 @@ import torch
 from torch import Tensor, _seams, nn
 from torch.nn import functional as F
 
-from . import _integers
+from . import _integers, _layers
 from ._integers import Refound
 from ._layers import zeros_like_weight
 from ._weights import adopt, fit, held, hold, quantize_weight, write
 
 DYNAMIC, ENGINES = _seams.operator("_int8_dynamic"), torch.backends.quantized
 
-__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell"]
+__all__ = [
+    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell",
+]  # fmt: skip
 
 
 class Linear(Refound, nn.Module):
@@ -76,8 +78,7 @@ class Linear(Refound, nn.Module):
         each, packed, _ = _integers.rows(self)  # of a new weight, or one that was moved
         if each is not None:
             return DYNAMIC(x, packed, each, self._buffers["_bias"], ENGINES.engine != "qnnpack")
-        if x.numel():
-            x = torch.quantize_per_tensor_dynamic(x, torch.quint8, ENGINES.engine != "qnnpack").dequantize()
+        x = _integers.rounded_once(x, ENGINES.engine != "qnnpack")
         return F.linear(x, self.weight().dequantize(), self.bias())
 
     @property
@@ -134,9 +135,7 @@ class _Matrix:
         halved, bias = ENGINES.engine != "qnnpack", self._buffers["_bias"]
         if each is not None:
             return DYNAMIC(x, packed, each, bias, halved)
-        if x.numel():
-            x = torch.quantize_per_tensor_dynamic(x, torch.quint8, halved).dequantize()
-        return F.linear(x, held(self, "weight").dequantize(), bias)
+        return F.linear(_integers.rounded_once(x, halved), held(self, "weight").dequantize(), bias)
 
 
 class _Recurrent:
@@ -218,3 +217,41 @@ class GRUCell(_Recurrent, nn.GRUCell):
 
 class RNNCell(_Recurrent, nn.RNNCell):
     """A step of a recurrent layer whose matrices are small integers."""
+
+
+class _Convolution:
+    """Convolutions whose weight is small integers, of floats that are rounded to bytes as they come."""
+
+    def forward(self, input: Tensor, reduce_range: bool = True) -> Tensor:
+        if input.dtype is not torch.float32:
+            raise RuntimeError(f"{type(self).__name__}: expected an input of float32, got {input.dtype}")
+        input = _integers.rounded_once(input, reduce_range and ENGINES.engine != "qnnpack")
+        weight = self.weight().dequantize()
+        if not self.transposed:
+            return self._conv_forward(input, weight, self.bias())
+        moves = self.stride, self.padding, self.output_padding, self.groups, self.dilation
+        return getattr(F, f"conv_transpose{weight.dim() - 2}d")(input, weight, self.bias(), *moves)
+
+    @classmethod
+    def from_float(cls, mod: Any, use_precomputed_fake_quant: bool = False) -> Any:
+        made = cls._like(mod)
+        observer = mod.qconfig.weight()
+        if observer.dtype is not torch.qint8:
+            raise ValueError(f"{cls.__name__}: weights are quantized to torch.qint8, got {observer.dtype}")
+        made._hold(quantize_weight(mod.weight, observer), mod.bias)
+        made._rounds_to(1.0, 0)  # of no result: PyTorch's states have them
+        return made
+
+    def _get_name(self) -> str:
+        return "DynamicQuantized" + type(self).__name__
+
+
+def _dynamic(name: str) -> Any:
+    doc = f"``torch.nn.{name}`` whose weight is small integers, of floats that are rounded to bytes as they come."
+    return type(name, (_Convolution, getattr(_layers, name)), {"__doc__": doc, "__module__": __name__})
+
+
+Conv1d, Conv2d, Conv3d = map(_dynamic, ("Conv1d", "Conv2d", "Conv3d"))
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = map(
+    _dynamic, ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")
+)

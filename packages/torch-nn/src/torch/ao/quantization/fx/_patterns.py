@@ -18,7 +18,10 @@ from torch.nn import functional as F
 
 from .. import quantization_mappings as mappings
 
-FUNCTIONS = {F.linear: nn.Linear, F.conv1d: nn.Conv1d, F.conv2d: nn.Conv2d, F.conv3d: nn.Conv3d}
+FUNCTIONS = {
+    F.linear: nn.Linear, F.conv1d: nn.Conv1d, F.conv2d: nn.Conv2d, F.conv3d: nn.Conv3d, F.conv_transpose1d: nn.ConvTranspose1d,
+    F.conv_transpose2d: nn.ConvTranspose2d, F.conv_transpose3d: nn.ConvTranspose3d,
+}  # fmt: skip
 SUMS = {
     operator.add: "add", operator.iadd: "add", torch.add: "add", operator.mul: "mul", operator.imul: "mul", torch.mul: "mul", torch.matmul: "matmul",
     operator.matmul: "matmul", "add": "add", "add_": "add", "mul": "mul", "mul_": "mul", "matmul": "matmul",

@@ -34,6 +34,10 @@ class _Converting:
     def integer(self, old: Any) -> Any:
         return self.integers.get(old)
 
+    def operand(self, old: Any) -> Any:
+        """A quantized value, or a number."""
+        return old if isinstance(old, (int, float)) else self.integer(old)
+
     def observer_after(self, node: Any) -> Any:
         for user in node.users:
             if user.op == "call_module" and isinstance(self.modules[user.target], (ObserverBase, FakeQuantizeBase)):
@@ -73,6 +77,11 @@ class _Converting:
         elif kind in ("weighted", "own", "sum", "joined", "unit"):
             if node.meta["quantized_until"] == node.name:
                 self.finish(node, node)
+        elif kind == "weights" and node.op == "call_function":
+            layer, source = self.float_layer(node)
+            name = f"{node.name}_quantized"
+            self.put(name, mappings.DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS[type(layer)].from_float(layer).eval())
+            self.floats[node] = self.graph.call_module(name, (self.number(source),))
         elif kind == "weights":
             layer = self.layers[node.target]
             if self.modules[node.target] is layer:
@@ -121,7 +130,11 @@ class _Converting:
         if kind == "sum":
             name = SUMS[what] + ("_relu" if last is not first else "")
             a, b = [*first.args[:2], *(first.kwargs[k] for k in ("input", "other") if k in first.kwargs)]
-            self.integers[last] = self.function(name, (self.integer(a), self.integer(b)), observer)
+            if isinstance(a, (int, float)) or isinstance(b, (int, float)):  # the scale follows from that of the tensor
+                operator, operands = getattr(torch.ops.quantized, name), (self.operand(a), self.operand(b))
+                self.integers[last] = self.graph.call_function(operator, operands)
+            else:
+                self.integers[last] = self.function(name, (self.integer(a), self.integer(b)), observer)
         elif kind == "joined":
             given = {"tensors": first.args[0]} if first.args else dict(first.kwargs)
             dim = first.args[1] if len(first.args) > 1 else first.kwargs.get("dim", 0)
@@ -147,29 +160,40 @@ class _Converting:
             return self.graph.call_method("relu", (self.graph.call_function(operators.matmul, (*args, scale, zero)),))
         return self.graph.call_function(getattr(operators, name), (*args, scale, zero))
 
-    def layer_of_function(self, node: Any, relu: bool, observer: Any) -> Any:
-        """A layer that holds what the function was given as weight and bias."""
-        names = ("input", "weight", "bias", "stride", "padding", "dilation", "groups")
-        given = dict(zip(names, node.args)) | dict(node.kwargs)
+    def float_layer(self, node: Any) -> tuple[nn.Module, Any]:
+        """A layer that holds what a function was given as weight and bias, and the function's input."""
+        kind = FUNCTIONS[node.target]
+        is_transposed = issubclass(kind, nn.modules.conv._ConvTransposeNd)
+        order = ("output_padding", "groups", "dilation") if is_transposed else ("dilation", "groups")
+        given = dict(zip(("input", "weight", "bias", "stride", "padding", *order), node.args)) | dict(node.kwargs)
         held = {k: _attribute(self.model, given[k].target) for k in ("weight", "bias") if given.get(k) is not None}
         weight, bias = held["weight"], held.get("bias")
-        kind = FUNCTIONS[node.target]
         if kind is nn.Linear:
             layer = nn.Linear(weight.shape[1], weight.shape[0], bias is not None)
         else:
             groups = given.get("groups", 1)
+            channels = weight.shape[1] * groups, weight.shape[0]
+            moves = {k: given[k] for k in ("stride", "padding", *order) if k in given}
             layer = kind(
-                weight.shape[1] * groups, weight.shape[0], tuple(weight.shape[2:]), given.get("stride", 1), given.get("padding", 0),
-                given.get("dilation", 1), groups, bias is not None,
-            )  # fmt: skip
+                *(reversed(channels) if is_transposed else channels),
+                tuple(weight.shape[2:]),
+                bias=bias is not None,
+                **moves,
+            )
         layer.weight, layer.bias = weight, bias
-        layer.qconfig, layer.activation_post_process = node.meta["qconfig"], observer
+        layer.qconfig = node.meta["qconfig"]
+        return layer, given["input"]
+
+    def layer_of_function(self, node: Any, relu: bool, observer: Any) -> Any:
+        """The quantized layer that holds what a function was given as weight and bias."""
+        layer, source = self.float_layer(node)
+        kind, layer.activation_post_process = type(layer), observer
         home = nniq if relu else nnq
         name = kind.__name__.replace("Conv", "ConvReLU").replace("Linear", "LinearReLU") if relu else kind.__name__
         made = getattr(home, name)
         name = f"{node.name}_quantized"
         self.put(name, made.from_float(layer).eval())
-        return self.graph.call_module(name, (self.integer(given["input"]),))
+        return self.graph.call_module(name, (self.integer(source),))
 
     def output(self, node: Any) -> None:
         from torch.fx.node import map_arg

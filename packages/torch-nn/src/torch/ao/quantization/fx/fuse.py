@@ -6,10 +6,10 @@ from typing import Any
 
 from torch import nn
 
-from ..fuse_modules import CONVOLUTIONS, NORMS, fused
+from ..fuse_modules import CONVOLUTIONS, NORMS, TRANSPOSED, fused
 from ._patterns import is_relu
 
-_FIRST = (*CONVOLUTIONS, nn.Linear, nn.BatchNorm2d, nn.BatchNorm3d)
+_FIRST = (*CONVOLUTIONS, *TRANSPOSED, nn.Linear, nn.BatchNorm2d, nn.BatchNorm3d)
 
 
 def fuse(model: Any, is_qat: bool) -> None:
@@ -23,7 +23,7 @@ def fuse(model: Any, is_qat: bool) -> None:
         if node.op != "call_module" or type(modules.get(node.target)) not in _FIRST or calls[node.target] > 1:
             continue
         chain = [node]
-        for wanted in ("norm", "relu"):
+        for wanted in ("norm",) if type(modules[node.target]) in TRANSPOSED else ("norm", "relu"):
             after = next(iter(chain[-1].users), None)
             if len(chain[-1].users) != 1 or after is None or after.args[:1] != (chain[-1],):
                 break
@@ -32,15 +32,21 @@ def fuse(model: Any, is_qat: bool) -> None:
                 wanted == "relu" and is_relu(after, modules)
             ):
                 chain.append(after)
-        if len(chain) == 1:
+        if len(chain) == 1 or (type(modules[node.target]) in TRANSPOSED and _norm_goes_with_relu(chain[-1], modules)):
             continue
         # A relu may be called elsewhere, too: the joined layer has one of its own.
         layers = [nn.ReLU() if is_relu(n, modules) else modules[n.target] for n in chain]
+        in_training = layers[0].training
+        if in_training and not is_qat and any(type(layer) in NORMS for layer in layers):
+            raise AssertionError("Fusion only for eval!")
         try:
-            one = fused(is_qat, [layer.train(layers[0].training) for layer in layers])
+            one = fused(is_qat, [layer.train(is_qat) for layer in layers])
         except (AssertionError, NotImplementedError):
-            continue  # layers that do not go together stay as they are
-        one.train(layers[0].training)
+            one = None  # layers that do not go together stay as they are
+        for layer in layers if one is None else [one]:
+            layer.train(in_training)
+        if one is None:
+            continue
         model.set_submodule(node.target, one)
         modules[node.target] = one
         for after in reversed(chain[1:]):
@@ -48,3 +54,10 @@ def fuse(model: Any, is_qat: bool) -> None:
             model.graph.erase_node(after)
     model.delete_all_unused_submodules()
     model.recompile()
+
+
+def _norm_goes_with_relu(norm: Any, modules: dict[str, nn.Module]) -> bool:
+    """Whether a batch norm of images is joined to the relu behind it, as PyTorch does where three layers have no joined form."""
+    after = next(iter(norm.users), None)
+    is_of_images = type(modules[norm.target]) in (nn.BatchNorm2d, nn.BatchNorm3d)
+    return is_of_images and len(norm.users) == 1 and after is not None and is_relu(after, modules)

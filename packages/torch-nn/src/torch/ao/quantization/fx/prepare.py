@@ -7,11 +7,14 @@ from typing import Any
 
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 from .. import quantization_mappings as mappings
 from ..observer import FixedQParamsObserver
+from ..qconfig import _assert_valid_qconfig
+from ..qconfig_mapping import TRANSPOSED
 from ..quantize import _dynamic
-from ._patterns import FUNCTIONS, is_relu, kind_of, subject
+from ._patterns import FUNCTIONS, SUMS, is_relu, kind_of, subject
 
 
 def _is_observed_only_by_weight(qconfig: Any) -> bool:
@@ -72,17 +75,20 @@ class _Preparing:
             found = self.mapping.find(path, type(layer[0]), home, index)
         return found
 
-    def observer(self, value: Any, make: Any) -> Any:
-        """The observer of a value, made where there is none."""
-        if value in self.observers:
-            return self.observers[value]
-        name = f"activation_post_process_{self.made}"
-        self.made += 1
-        self.model.add_submodule(name, make() if isinstance(make, type) or not isinstance(make, nn.Module) else make)
-        return self._put(value, name)
+    def observer(self, value: Any, make: Any, users: Any = None) -> Any:
+        """The observer of a value, made where there is none: what these users take in its place, or all of them."""
+        if value not in self.observers:
+            name = f"activation_post_process_{self.made}"
+            self.made += 1
+            made = make() if isinstance(make, type) or not isinstance(make, nn.Module) else make
+            self.model.add_submodule(name, made)
+            return self._put(value, name, users)
+        for user in users or ():
+            user.replace_input_with(value, self.observers[value])
+        return self.observers[value]
 
-    def _put(self, value: Any, name: str) -> Any:
-        users = list(value.users)
+    def _put(self, value: Any, name: str, users: Any = None) -> Any:
+        users = list(value.users if users is None else users)
         with self.model.graph.inserting_after(value):
             node = self.model.graph.call_module(name, (value,))
         for user in users:
@@ -117,17 +123,26 @@ class _Preparing:
                 continue
             if qconfig is None:
                 continue
+            _assert_valid_qconfig(qconfig, self.modules.get(node.target))
             if kind == "table":
                 if _is_observed_only_by_weight(qconfig):
                     self._mark(node, "weights", qconfig, node)
                 continue
             if _dynamic(qconfig) or kind == "dynamic":
-                if _dynamic(qconfig) and subject(node, self.modules) in mappings.DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS:
+                what = subject(node, self.modules)
+                is_function = what is F.linear and _weight_is_held(node)
+                if _dynamic(qconfig) and (what in mappings.DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS or is_function):
                     self._mark(node, "weights", qconfig, node)
                 continue
             if _is_observed_only_by_weight(qconfig):
                 continue
             inputs = self.inputs(node)
+            if kind == "sum" and SUMS[subject(node, self.modules)] in (
+                "add",
+                "mul",
+            ):  # of a tensor and a number, perhaps
+                numbers = [v for v in inputs if isinstance(v, (int, float))]
+                inputs = [v for v in inputs if not isinstance(v, (int, float))] if len(numbers) == 1 else inputs
             if (
                 not inputs
                 or not self.floats.get(node)
@@ -138,7 +153,7 @@ class _Preparing:
                 continue
             last = node
             after = next(iter(node.users), None)
-            joins_relu = kind == "sum" or node.target in FUNCTIONS
+            joins_relu = kind == "sum" or (node.target in FUNCTIONS and node.target not in TRANSPOSED)
             if joins_relu and len(node.users) == 1 and is_relu(after, self.modules):
                 last = after
                 last_of[after] = node
@@ -148,7 +163,7 @@ class _Preparing:
                 if (observes is None or _dynamic(observes)) and not all(v in self.observers for v in inputs):
                     continue
             for value in inputs:
-                self.observer(value, observes.activation if observes is not None else None)
+                self.observer(value, observes.activation if observes is not None else None, [node])
             self._mark(node, kind, qconfig, last)
             self.observer(last, qconfig.activation)
         graph.lint()
