@@ -24,14 +24,26 @@ int64_t mod(int64_t a, int64_t b) {
   int64_t r = a % b;
   return r && ((r < 0) != (b < 0)) ? r + b : r;
 }
+// As Python's float_divmod: the quotient is rounded down, the rest has the sign of the divisor, also where they are 0.
+std::pair<double, double> quotient_and_rest(double a, double b) {
+  double r = std::fmod(a, b), q = (a - r) / b;
+  if (r == 0) {
+    r = std::copysign(0.0, b);
+  } else if ((r < 0) != (b < 0)) {
+    r += b;
+    q -= 1;
+  }
+  if (q == 0) return {std::copysign(0.0, a / b), r};
+  const double down = std::floor(q);
+  return {q - down > 0.5 ? down + 1 : down, r};
+}
 double mod(double a, double b) {
   if (b == 0) raise_error("ZeroDivisionError", "float modulo");
-  double r = std::fmod(a, b);
-  return r != 0 && ((r < 0) != (b < 0)) ? r + b : r;
+  return quotient_and_rest(a, b).second;
 }
 double floor_div(double a, double b) {
   if (b == 0) raise_error("ZeroDivisionError", "float floor division by zero");
-  return std::floor((a - mod(a, b)) / b + 0.5);
+  return quotient_and_rest(a, b).first;
 }
 double divide(double a, double b) {
   if (b == 0) raise_error("ZeroDivisionError", "division by zero");
@@ -49,10 +61,30 @@ int64_t int_power(int64_t a, int64_t b) {
     if (b & 1) r *= base;
   return wrap(r);
 }
+// What Python makes another kind of number of, or refuses, is an error: a program's floats are real.
+double exact_power(double a, double b) {
+  const double r = power(a, b);
+  if (std::isnan(r) && !std::isnan(a) && !std::isnan(b))
+    raise_error("ValueError",
+                "a negative number to a power that is no integer is complex, which a program has no place for");
+  if (std::isinf(r) && std::isfinite(a) && std::isfinite(b))
+    raise_error("OverflowError", "(34, 'Numerical result out of range')");
+  return r;
+}
 template <class F>
 int64_t exact(int64_t a, int64_t b, F wraps) {
   int64_t r = 0;
   if (wraps(a, b, &r)) raise_error("OverflowError", "an int of a program has 64 bits");
+  return r;
+}
+int64_t exact_int_power(int64_t a, int64_t b) {
+  if (b < 0) return int_power(a, b);  // refused there
+  const auto times = [](auto... of) { return __builtin_mul_overflow(of...); };
+  int64_t r = 1;
+  for (int64_t base = a; b; b >>= 1) {
+    if (b & 1) r = exact(r, base, times);
+    if (b > 1) base = exact(base, base, times);
+  }
   return r;
 }
 int64_t truncate(double d) {
@@ -225,6 +257,10 @@ void arithmetic() {
        "prim::exact_sub(int a, int b) -> int");
   prim([](int64_t a, int64_t b) { return exact(a, b, [](auto... of) { return __builtin_mul_overflow(of...); }); },
        "prim::exact_mul(int a, int b) -> int");
+  prim([](int64_t a, int64_t b) { return exact_int_power(a, b); }, "prim::exact_pow.int(int a, int b) -> int");
+  prim([](double a, double b) { return exact_power(a, b); }, "prim::exact_pow.float(float a, float b) -> float");
+  prim([](double a, double b) { return exact_power(a, b); }, "prim::exact_pow.int_float(int a, float b) -> float");
+  prim([](double a, double b) { return exact_power(a, b); }, "prim::exact_pow.float_int(float a, int b) -> float");
   prim([](int64_t a) { return wrap(0 - uint64_t(a)); }, "aten::neg.int(int a) -> int");
   prim([](double a) { return -a; }, "aten::neg.float(float a) -> float");
   prim([](Z a) { return -a; }, "aten::neg.complex(complex a) -> complex");

@@ -48,6 +48,12 @@ ONE_FOR_ALL = {
     "negative": lambda x, n: -x.sum().item() * x - n.item(), "beside an equal one": lambda x, n: x.expand(5, 4)[:2, : n.item()],
     "place beside an equal one": lambda x, n: x.repeat(6).view(2, 3, 4)[:, 2, n.item() % 3], "sizes beside an equal one": lambda x, n: torch.ones(2, n.item(), 2),
 }  # fmt: skip
+ONE_FOR_ALL |= {
+    "powers": lambda x, n: (x.sum().item() ** 2, n.item() ** 3, 2 ** n.item(), 1.5 ** n.item(), n.item() ** 0.5, n.item() ** n.item()),
+    "rests": lambda x, n: (x.sum().item() // 1.5, x.sum().item() % 1.5, n.item() // 2.5, -n.item() % 2.5, 7.5 // (n.item() + 1)),
+    "absolute": lambda x, n: (abs(x.sum().item()), abs(n.item() - 2)), "of two": lambda x, n: (x / max(n.item(), 1), min(x.sum().item(), 2.5), max(1.0, x.sum().item())),
+    "rounded": lambda x, n: (math.floor(x.mean().item()), math.ceil(x.mean().item()), round(x.mean().item()), round(n.item()), math.floor(n.item())),
+}  # fmt: skip
 ONE_FOR_ALL["tensor"] = lambda x, n: torch.tensor(x.sum().item()) + torch.tensor([n.item(), 1], dtype=torch.int16)
 ONE_FOR_ALL["tensor of ints"] = lambda x, n: torch.tensor([n.item(), 1]) + n
 ONE_FOR_ALL["type"] = lambda x, n: (type(n.item()) is int, {float: 1}.get(type(x.sum().item())), type((n > 1).item()))
@@ -65,7 +71,7 @@ def of_a_truth(x, truth):
 GUARDED = {
     "branch": (lambda x, n: x + 1 if n.item() > 2 else x - 1, 2), "range": (lambda x, n: [x + i for i in range(n.item())], 5),
     "arithmetic": (lambda x, n: x * n.item() if 2 * n.item() + 1 < 6 else x, 2), "truth": (lambda x, n: x if n.item() else -x, 2),
-    "largest": (lambda x, n: x * max(n.item(), 2), 2),
+    "largest of two kinds": (lambda x, n: x * max(n.item(), 2.0), 2), "largest of three": (lambda x, n: x * max(n.item(), 2, 1), 2),
 }  # fmt: skip
 
 
@@ -79,7 +85,7 @@ def in_text(x, n):
 
 REFUSED = {
     "branch": on_by_condition, "text": in_text, "while": lambda x, n: [x for _ in range(int(x.sum().item()))], "hash": lambda x, n: x * {6.0: 2}.get(x.sum().item(), 1),
-    "rows": lambda x, n: x if x[x > 9].numel() else -x, "power": lambda x, n: x.sum().item() ** 2,
+    "rows": lambda x, n: x if x[x > 9].numel() else -x, "root of an int": lambda x, n: x * 2 ** -(n.item() + 1),
 }  # fmt: skip
 
 
@@ -111,7 +117,20 @@ def test_one_program_serves_whatever_is_read(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["times", "arithmetic", "result", "slice", "dict", "check", "compared", "int of a float"]
+    "name",
+    [
+        "times",
+        "arithmetic",
+        "result",
+        "slice",
+        "dict",
+        "check",
+        "compared",
+        "int of a float",
+        "powers",
+        "of two",
+        "rounded",
+    ],
 )
 def test_a_backend_of_ones_own_reads_as_the_program_does(name):
     assert programs(ONE_FOR_ALL[name], backend=lambda module, inputs: module.forward) == 1
@@ -130,6 +149,38 @@ def test_what_follows_from_values_otherwise_is_refused_with_its_line_and_cut_aro
     partly = torch.compile(REFUSED[name])
     for x in (X, X - 9, X + 1):
         assert same(partly(x, COUNTS[0]), REFUSED[name](x, COUNTS[0]))
+
+
+def _outcome(function, *args):
+    try:
+        return function(*args)
+    except (ArithmeticError, ValueError) as error:
+        return type(error)
+
+
+def test_powers_that_a_program_has_no_number_for_are_those_of_python():
+    def power(base, by):
+        return torch.ones(1, dtype=torch.float64) * base.item() ** by.item()
+
+    inf, nan = math.inf, math.nan
+    floats = (
+        (2.0, 3.0),
+        (-2.0, 3.0),
+        (0.0, 0.0),
+        (inf, -1.0),
+        (-inf, 0.5),
+        (nan, 0.0),
+        (0.0, -1.0),
+        (1e200, 2.0),
+        (-8.0, 0.5),
+    )
+    for pairs in (floats, ((2, 3), (-3, 3), (0, 0), (-2, 63), (2, 62), (2, -1), (0, -1))):
+        compiled = torch.compile(power, fullgraph=True)
+        for pair in pairs:
+            args = [torch.tensor(each, dtype=torch.float64 if pairs is floats else None) for each in pair]
+            found, expected = _outcome(compiled, *args), _outcome(power, *args)
+            assert found is expected if isinstance(expected, type) else same(found, expected), pair
+        assert len(compiled._compiled.programs) == 1
 
 
 @pytest.mark.parametrize("function", [lambda x, f: str(f.item()), lambda x, f: math.copysign(x.numel(), f.item())])

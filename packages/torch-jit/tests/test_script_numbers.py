@@ -1,5 +1,7 @@
 """Loops over numbers and lists give what Python gives, and raise what Python raises."""
 
+import itertools
+import math
 import random
 import textwrap
 
@@ -127,6 +129,18 @@ def test_division_rounds_down_whatever_the_signs(a, b):
     """
     expected = (a // b, a % b) if (a, b) != (-(2**63), -1) else (a, 0)
     assert compiled(source, "f")(a, b) == expected
+
+
+def test_division_of_floats_has_pythons_zeros_and_infinities():
+    source = """
+    def f(a: float, b: float):
+        return a // b, a % b
+    """
+    f, inf = compiled(source, "f"), math.inf
+    values = [0.0, -0.0, 1.0, -1.0, 7.5, -7.5, 0.1, -0.1, 1e300, 5e-324, inf, -inf, math.nan]
+    for a, b in itertools.product(values, values):
+        if b != 0:
+            assert list(map(repr, f(a, b))) == [repr(a // b), repr(a % b)], (a, b)
 
 
 @pytest.mark.parametrize("operation", ["a // b", "a % b", "a / b", "float(a) / b", "float(a) % b"])

@@ -21,7 +21,7 @@ from . import _modules, _transforms
 from ._attributes import plain_attribute, registered_attribute
 from ._guards import TYPES, is_key, of_class
 from ._in_place import Forward
-from ._numbers import Number
+from ._numbers import Number, extreme
 from ._opaque import is_registered, registered
 from ._sizes import as_python
 from ._special import SPECIAL, number_of
@@ -380,6 +380,8 @@ def _builtin(observer, function, args, kwargs):
     known = is_hashable(function)
     if known and function in SPECIAL:
         return SPECIAL[function](observer, args, kwargs)
+    if known and function in (max, min) and not kwargs and (found := extreme(function, args)) is not None:
+        return found
     if known and function in ITERATING:
         args = _iterated(observer, function, args)
     if isinstance(owner, torch.Tensor) or getattr(function, "__objclass__", None) is torch.Tensor:

@@ -317,7 +317,7 @@ def _scan(observer, graph):
 
 
 #: what programs do with numbers that they read of tensors, beside operators
-_OF_NUMBERS = "prim::exact_add", "prim::exact_sub", "prim::exact_mul", "prim::RaiseException"
+_OF_NUMBERS = (*_tables.EXACT, "prim::RaiseException")
 
 
 def _makes(node):

@@ -16,6 +16,7 @@ from ._backends import native
 from ._effects import NOTHING
 from ._observer import Reason
 from ._resized import Resized, Variation
+from ._tables import EXACT
 
 __all__ = ["Again"]
 
@@ -23,7 +24,8 @@ __all__ = ["Again"]
 _OF_SIZES = frozenset((
     "aten::size", "aten::add", "aten::sub", "aten::mul", "aten::floordiv", "aten::remainder", "aten::Int", "prim::Constant",
     "prim::NumToTensor", "prim::ListConstruct", "aten::div", "aten::pow", "aten::sqrt", "aten::Float", "aten::Bool", "aten::__not__",
-    "aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt", "aten::ge", "prim::exact_add", "prim::exact_sub", "prim::exact_mul",
+    "aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt", "aten::ge", "aten::floor", "aten::ceil",
+    "aten::round", *EXACT,
 ))  # fmt: skip
 _MOST_SIZES = 6  #: different ones that are tried one by one
 _SHIFTS = (1, -1, 2, 5)  #: to other ints in place of those that are read

@@ -18,7 +18,8 @@ _DTYPES = (
 _OF_SIZES = {
     "aten::size": torch.ops.aten.sym_size.int, "aten::add": operator.add, "aten::sub": operator.sub, "aten::mul": operator.mul,
     "aten::floordiv": operator.floordiv, "aten::remainder": operator.mod, "prim::exact_add": operator.add, "prim::exact_sub": operator.sub,
-    "prim::exact_mul": operator.mul, "aten::div": operator.truediv, "aten::eq": operator.eq, "aten::ne": operator.ne, "aten::lt": operator.lt,
+    "prim::exact_mul": operator.mul, "prim::exact_pow": operator.pow, "prim::abs": abs, "prim::max": max, "prim::min": min,
+    "aten::floor": math.floor, "aten::ceil": math.ceil, "aten::round": round, "aten::div": operator.truediv, "aten::eq": operator.eq, "aten::ne": operator.ne, "aten::lt": operator.lt,
     "aten::le": operator.le, "aten::gt": operator.gt, "aten::ge": operator.ge, "aten::__not__": operator.not_, "aten::pow": operator.pow,
     "aten::Int": int, "aten::Float": float, "aten::Bool": bool, "aten::sqrt": math.sqrt,
 }  # fmt: skip

@@ -15,7 +15,7 @@ import torch
 
 from ._sizes import _VARIABLE, Size
 
-__all__ = ["Number", "changed", "square_root"]
+__all__ = ["Number", "changed", "extreme", "square_root"]
 
 _MOST = 1 << 31  #: of ints: products of two are numbers of 64 bits
 
@@ -140,9 +140,10 @@ class Number(Size):
     def _made_of_values(self, name, symbol, function, a, b):
         """The same in a program that reads numbers: what goes wrong there is left to Python, since nothing asks before."""
         found = function(_number(a), _number(b))
-        if symbol == "**" or (symbol in ("//", "%") and type(found) is not int):
-            self.space.escape("is a power" if symbol == "**" else "of a float is divided without a rest")
-        exact = type(found) is int and symbol in ("*", "+", "-")
+        ints = type(_number(a)) is type(_number(b)) is int
+        if type(found) is complex or (symbol == "**" and ints and type(found) is float):
+            self.space.escape("is a power of another kind than it may be")
+        exact = symbol == "**" or (ints and symbol in ("*", "+", "-"))
         return Number(self.space, found, _text(symbol, a, b), (f"prim::exact_{name}" if exact else name, None, a, b))
 
     @property
@@ -204,8 +205,45 @@ class Number(Size):
     __eq__, __ne__ = _compares("eq", "==", operator.eq), _compares("ne", "!=", operator.ne)
     __hash__ = Size.__hash__
 
+    def __abs__(self):
+        if not self.space.reads:
+            return abs(self.or_escape("loses its sign"))
+        return (
+            self if type(self.number) is bool else Number(self.space, abs(self.number), None, ("prim::abs", None, self))
+        )
+
+    def __floor__(self):
+        return self._to_int("floor", math.floor)
+
+    def __ceil__(self):
+        return self._to_int("ceil", math.ceil)
+
+    def __round__(self, digits=None):
+        if digits is not None or not self.space.reads:
+            return round(self.or_escape("is rounded"), digits)
+        if type(self.number) is not float:
+            return self
+        return Number(self.space, float(round(self.number)), None, ("round", None, self)).converted(int)
+
+    def _to_int(self, name, function):
+        """What a function of ``math`` makes of it."""
+        if not self.space.reads:
+            return function(self.or_escape("becomes an int"))
+        return (
+            Number(self.space, function(self.number), None, (name, None, self)) if type(self.number) is float else self
+        )
+
     def __neg__(self):
         return self.made_by("sub", "-", operator.sub, 0, self) if type(self.number) is int else self * -1.0
+
+
+def extreme(function, args):
+    """``max`` or ``min`` of two numbers of one type, of which one is read of a tensor; None of others, which are compared."""
+    read = [each for each in args if isinstance(each, Number) and each.space.reads]
+    kinds = {type(_number(each)) for each in args}
+    if len(args) != 2 or not read or kinds not in ({int}, {float}):
+        return None
+    return Number(read[0].space, function(map(_number, args)), None, (f"prim::{function.__name__}", None, *args))
 
 
 def square_root(observer, args, kwargs):

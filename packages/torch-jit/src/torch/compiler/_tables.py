@@ -71,6 +71,10 @@ VALUES = FINDING | frozenset((
     "equal", "allclose", "is_nonzero", "item", "_local_scalar_dense", "_unique2", "nonzero_static", "is_coalesced", "_nnz",
     "resize_", "resize_as_", "set_", "detach_", "result_type", "can_cast", "lstsq", "linalg_lstsq",
 ))  # fmt: skip
+#: nodes of numbers that compute as Python does, where ``aten`` has none or computes as scripts do
+EXACT = (
+    "prim::exact_add", "prim::exact_sub", "prim::exact_mul", "prim::exact_pow", "prim::abs", "prim::max", "prim::min",
+)  # fmt: skip
 #: elements of a tensor that become a list of numbers
 FEW = 64
 #: methods of containers that change them
