@@ -129,6 +129,17 @@ def test_mode_is_the_smallest_of_the_most_frequent():
     assert values.tolist() == [1, 4] and torch.equal(t.gather(1, indices[:, None])[:, 0], values)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32, torch.float64])
+def test_nan_equals_no_other_element_of_a_mode(dtype):
+    nan = math.nan
+    t = torch.tensor([[nan, nan, 2, 1, nan], [3, nan, 3, nan, nan], [nan] * 5], dtype=dtype)
+    values, indices = t.mode(1)
+    assert values[:2].tolist() == [1, 3] and indices[:2].tolist() == [3, 2] and values[2].isnan()
+    columns = torch.full((300, 2), nan, dtype=dtype)
+    columns[17, 0], columns[::100, 1] = 5, 7
+    assert columns.mode(0).values.tolist() == [5, 7]
+
+
 @pytest.mark.parametrize("interpolation", ["linear", "lower", "higher", "midpoint", "nearest"])
 def test_quantiles_are_those_of_numpy(interpolation):
     a = noise.standard_normal((6, 11, 4))

@@ -65,17 +65,14 @@ Two chosen(const Lines& l, const Tensor& index, const Tensor& self, int64_t dim)
   return {back(gather(l.dense, -1, index), self, dim), back(index, self, dim)};
 }
 
-// Which elements along the last dim differ from the one before; the first ones do.
-Tensor starts_of(const Tensor& sorted, bool nan_equals_nan) {
+// Which elements along the last dim differ from the one before, as NaN does; the first ones do.
+Tensor starts_of(const Tensor& sorted) {
   const int64_t n = sorted.size(-1);
   Tensor starts = empty_tensor(sorted.sizes(), DType::Bool, sorted.device());
   fill_contiguous(starts, true);
   if (n < 2) return starts;
   const Tensor here = narrow(sorted, -1, 1, n - 1), before = narrow(sorted, -1, 0, n - 1);
-  Tensor differ = ne(here, before);
-  if (nan_equals_nan && is_floating(sorted.dtype()))
-    differ = logical_and(differ, logical_not(logical_and(isnan(here), isnan(before))));
-  copy_into(narrow(starts, -1, 1, n - 1), differ);
+  copy_into(narrow(starts, -1, 1, n - 1), ne(here, before));
   return starts;
 }
 
@@ -104,10 +101,10 @@ Two median(const char* op, const Tensor& self, int64_t dim, bool ignore_nan) {
   const Tensor middle = floor_divide(clamp_min(sub(valid, number(1)), number(0)), number(2));
   return chosen(l, ranked(op, l, where(says_nan, valid, middle)), self, dim);
 }
-// The last of the longest run of equals, of the smallest where there are several.
+// The last of the longest run of equals, of the smallest where there are several. NaN equals none.
 Two mode(const Tensor& self, int64_t dim) {
   const Lines l = lines_at_least_1d("mode", self, dim);
-  const Tensor order = order_of("mode", l, false), starts = starts_of(gather(l.dense, -1, order), true);
+  const Tensor order = order_of("mode", l, false), starts = starts_of(gather(l.dense, -1, order));
   const Tensor rank = arange(l.n, DType::Int64, self.device());
   const Tensor start = std::get<0>(cummax(where(starts, rank, number(0)), -1));
   const Tensor longest = argmax(sub(rank, start), -1, true);
@@ -134,7 +131,7 @@ Sorting::Three unique(const Tensor& self, std::optional<int64_t> dim, bool sorts
   }
   const Tensor sorted = sorts ? index_select(flat, 0, order) : flat;
   int64_t one = 1;
-  const Tensor starts = any(transpose(starts_of(transpose(sorted, 0, 1), false), 0, 1), IntArrayRef(&one, 1), false);
+  const Tensor starts = any(transpose(starts_of(transpose(sorted, 0, 1)), 0, 1), IntArrayRef(&one, 1), false);
   const Tensor first = reshape(nonzero(starts), {-1});
   const Tensor values = index_select(rows, 0, index_select(order, 0, first));
   Tensor inverse = none, counts = none;

@@ -65,11 +65,13 @@ Two on_cpu::median(const char* op, const Tensor& self, int64_t dim, bool ignore_
   });
 }
 
-// The last of the longest run of equals, of the smallest where there are several.
+// The last of the longest run of equals, of the smallest where there are several. NaN equals none.
 Two on_cpu::mode(const Tensor& self, int64_t dim) {
-  return one_of_each("mode", self, dim, [](auto* keys, auto* room, int64_t n) {
+  const bool may_be_nan = is_floating(self.dtype());
+  return one_of_each("mode", self, dim, [may_be_nan](auto* keys, auto* room, int64_t n) {
     auto* sorted = sort_keys(keys, room, n);
-    auto same = [](auto a, auto b) {
+    auto same = [may_be_nan](auto a, auto b) {
+      if (may_be_nan && is_top_key(a)) return false;
       if constexpr (sizeof a == 8)
         return a >> 32 == b >> 32;
       else
