@@ -312,11 +312,16 @@ struct IgammaSlope {
 
 struct Atan2 : Both {  // of (y, x)
   void grad(const Tensor& g, Backward& b) const {
-    const Tensor &y = self, &x = other;
+    const Tensor y = as_floats(self, g), x = as_floats(other, g);  // squares of integers wrap
     Tensor r2 = square(x) + square(y);
     Tensor slope = torch::masked_fill(g / r2, torch::eq(r2, number(0)), number(0.0));
     if (b.needs(0)) b[0] = slope * x;
     if (b.needs(1)) b[1] = -(slope * y);
+  }
+
+ private:
+  static Tensor as_floats(const Tensor& t, const Tensor& g) {
+    return is_floating(t.dtype()) ? t : torch::_to_copy(t, g.dtype());
   }
 };
 struct Hypot {

@@ -39,7 +39,8 @@ struct I1 : FromSelf {
 struct I1e : FromSelf {
   Tensor grad(const Tensor& g) const {
     return g * at_zero(self, 0.5, [](const Tensor& x) {
-             return torch::i0e(x) - torch::i1e(x) * (torch::sgn(x) + torch::reciprocal(x));
+             const Tensor y = torch::i1e(x);
+             return torch::i0e(x) - torch::sgn(x) * y - y / x;
            });
   }
 };
