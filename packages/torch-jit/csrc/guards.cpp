@@ -43,7 +43,7 @@ Guards::Kind Guards::kind_of(std::string_view name) {
       {"attr", Kind::Attr},     {"is", Kind::Is},         {"equal", Kind::Equal}, {"type", Kind::Type},
       {"len", Kind::Len},       {"keys", Kind::Keys},     {"same", Kind::Same},   {"absent", Kind::Absent},
       {"noattr", Kind::NoAttr}, {"tensor", Kind::Tensor}, {"class", Kind::Class}, {"sizes", Kind::Sizes},
-      {"code", Kind::Code}};
+      {"code", Kind::Code},     {"memory", Kind::Memory}};
   for (const auto& [n, kind] : names)
     if (n == name) return kind;
   throw_error(ErrorKind::Value, message("guards: there is no step ", name));
@@ -73,6 +73,10 @@ Guards::Guards(const py::list& steps, std::vector<size_t> inputs, std::vector<si
         break;
       case Kind::Len:
         s.number = t[2].cast<int64_t>();
+        break;
+      case Kind::Memory:
+        s.other = t[2].cast<uint32_t>();
+        s.number = t[3].cast<int64_t>();
         break;
       case Kind::Class:
         s.name = t[2];
@@ -223,6 +227,10 @@ bool Guards::holds(const Step& s, Slots& slots) const {
     }
     case Kind::Code:
       return PyFunction_Check(v) && PyFunction_GET_CODE(v) == s.value.ptr();
+    case Kind::Memory: {  // of a tensor: it is where it was, and nothing has written to it
+      const Tensor& t = python::borrow(v);
+      return t.version() == s.other && reinterpret_cast<int64_t>(t.data()) == s.number;
+    }
     case Kind::Class: {
       auto* type = reinterpret_cast<PyTypeObject*>(v);
       unsigned now = version_of(type);

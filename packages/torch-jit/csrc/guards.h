@@ -64,7 +64,8 @@ class Guards {
     Tensor,
     Class,
     Sizes,
-    Code
+    Code,
+    Memory
   };
   // In place of a dim: a number that is an argument itself, and the number that a tensor of one element holds.
   static constexpr uint32_t kWhole = 0xFFFFFFFF, kValue = 0xFFFFFFFE;

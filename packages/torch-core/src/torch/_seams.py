@@ -97,6 +97,8 @@ LATER = {
     "Schema": "_schemas:Schema",
     "of_schema": "_overloads:of_schema",
     "stands_in": "_overloads:stands_in",
+    # --- settings of the compiler ---
+    "is_freezing": "_inductor.config:is_freezing",
     # --- sizes with names ---
     "SizeExpression": "_symbols:Expression",
     "SymNode": "_symbols:SymNode",

@@ -16,8 +16,12 @@ def list_mode_options(mode=None, dynamic=None):
 
 
 def list_options():
-    """The names of the compiler's settings: there are none."""
-    return []
+    """The names of the compiler's settings that change something.
+
+    >>> list_options()
+    ['freezing']
+    """
+    return ["freezing"]
 
 
 def cudagraph_mark_step_begin():

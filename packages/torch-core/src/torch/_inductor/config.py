@@ -1,4 +1,4 @@
-"""Settings of a compiler that is not there: remembered, without effect."""
+"""Settings of a compiler that is not there: remembered, without effect, but for ``freezing``, which torch.compile reads."""
 
 import contextlib
 import types
@@ -30,3 +30,12 @@ def patch(changes=None, value=None, **more):
                 del globals()[name]
             else:
                 globals()[name] = value
+
+
+def is_freezing(options):
+    """Whether options of ``torch.compile``, or else the setting, say that weights stay.
+
+    >>> is_freezing(None), is_freezing({"freezing": True})
+    (False, True)
+    """
+    return bool(options.get("freezing", freezing) if isinstance(options, dict) else freezing)

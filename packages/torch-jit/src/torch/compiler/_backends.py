@@ -6,12 +6,15 @@ from __future__ import annotations
 
 from torch.jit import _ir as ir
 
+from . import _frozen
+
 NAMES = ("aot_eager", "cudagraphs", "eager", "inductor", "onnxrt", "openxla", "tvm")
 _registered = {}
 
 
 def native(observer, graph, outputs, compiled):
     """The graph as a function of torch.jit."""
+    _frozen.freeze(observer, graph, compiled.options)
     return ir.Function("compiled", graph)
 
 

@@ -147,7 +147,8 @@ def _holds(kind, value, rest, values):
         "is": lambda: value is rest[0], "equal": lambda: same_value(value, rest[0]), "type": lambda: type(value) is rest[0],
         "len": lambda: len(value) == rest[0], "keys": lambda: list(value) == list(rest[0]), "same": lambda: value is values[rest[0]],
         "class": lambda: rest[1] is of_class(value, rest[0]) if len(rest) > 1 else not class_holds(value, rest[0]),
-        "code": lambda: value.__code__ is rest[0], "absent": lambda: rest[0] not in value, "noattr": lambda: not hasattr(value, rest[0]),
+        "code": lambda: value.__code__ is rest[0], "memory": lambda: [value._version, value.data_ptr()] == rest,
+        "absent": lambda: rest[0] not in value, "noattr": lambda: not hasattr(value, rest[0]),
         "tensor": lambda: isinstance(value, torch.Tensor) and not _differs(rest[0], layout_of(value)),
         "sizes": lambda: rest[0](*(_asked(values[slot], dim) for slot, dim in rest[1])),
     }[kind]()  # fmt: skip
@@ -190,6 +191,7 @@ def _said(kind, value, rest):
         "same": "is another object",
         "class": f"{rest[0]} is another",
         "code": "has another __code__",
+        "memory": "was written to, and is a constant of the program",
         "sizes": "has sizes that another program is for",
     }.get(kind, f"{kind} {rest[0]!r} no longer holds")
 

@@ -45,7 +45,7 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
         work.bake(method, copies)
         ir._native.fold_constants(method.graph)
         if optimize_numerics:
-            _fold_norms(method.graph)
+            fold_norms(method.graph)
         ir._native.fold_constants(method.graph)
         ir._native.eliminate_common_subexpressions(method.graph)
         ir._native.eliminate_dead_code(method.graph)
@@ -370,7 +370,7 @@ def freeze_object(module, preservedAttrs=(), freezeInterfaces=True, preservePara
     return freeze(mod, kept, optimize_numerics=False)._c
 
 
-def _fold_norms(graph):
+def fold_norms(graph):
     """conv(x) and then batch_norm in eval mode: one convolution."""
     for norm in graph.findAllNodes("aten::batch_norm"):
         conv = norm.input(0).node()
@@ -401,7 +401,7 @@ def run_frozen_optimizations(mod, optimize_numerics=True, preserved_methods=None
     """Run the passes of :func:`freeze` that need no attributes on a frozen module, in place."""
     for f in mod._c._type().methods():
         if optimize_numerics:
-            _fold_norms(f.graph)
+            fold_norms(f.graph)
         ir._native.fold_constants(f.graph)
         ir._native.eliminate_common_subexpressions(f.graph)
 
