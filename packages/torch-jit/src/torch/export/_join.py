@@ -72,7 +72,9 @@ class Formulas:
                 if dim is None:
                     continue
                 if seen not in texts:
-                    texts[seen] = self.known.get((int, seen)) or self._followed(seen, named)
+                    text = texts[seen] = self.known.get((int, seen)) or self._followed(seen, named)
+                    if text is not None:  # what stands behind follows from it: 2*(n//2) behind n//2
+                        named.append((seen, Expression.of_text(text)))
                 if texts[seen] is not None:
                     found.setdefault(n, {})[dim] = texts[seen]
         return found
