@@ -2,6 +2,7 @@
 
 import copy
 import dataclasses
+import inspect
 import io
 import itertools
 import json
@@ -610,6 +611,38 @@ def test_results_that_no_program_can_give_are_named():
 
     with pytest.raises(RuntimeError, match="the result has a generator"):
         torch.export.export(Yields(), (torch.ones(2),))
+
+
+class Named(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.LSTM(3, 4)
+
+    def forward(self, x, pair, *, scale):
+        return self.layers(x)[0] * scale + pair[0], pair[1]
+
+
+def test_the_module_of_a_program_says_its_arguments_and_is_exported_again():
+    args, scale = (torch.randn(5, 2, 3), (torch.randn(4), torch.ones(2))), {"scale": torch.ones(4)}
+    dynamic = ({0: Dim.DYNAMIC, 1: Dim.DYNAMIC}, (None, {0: Dim.DYNAMIC}), None)
+    program = export(Named(), args, scale, dynamic_shapes=dynamic)
+    module = copy.deepcopy(program.module())
+    assert list(inspect.signature(module.forward).parameters) == ["x", "pair", "scale"]
+    again = export(module, args, scale, dynamic_shapes=dynamic)
+    assert [n.name for n in again.graph.nodes if n.op == "placeholder"][-4:] == ["x", "pair_0", "pair_1", "scale"]
+    other = (torch.randn(7, 3, 3), (torch.randn(4), torch.ones(6)))
+    for found, wanted in zip(again.module()(*other, **scale), module(*other, **scale), strict=True):
+        assert torch.equal(found, wanted)
+
+
+class AnyNumber(nn.Module):
+    def forward(self, *tensors):
+        return sum(tensors)
+
+
+def test_sizes_said_of_one_tensor_and_meant_for_a_tuple_are_refused():
+    with pytest.raises(UserError, match="is said of a tuple of 1: give a tuple"):
+        export(AnyNumber(), (torch.ones(2),), dynamic_shapes=({0: Dim.DYNAMIC},))
 
 
 def test_programs_are_not_exported_again():

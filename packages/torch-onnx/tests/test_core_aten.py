@@ -55,3 +55,19 @@ def test_a_program_of_core_operators_is_written(kind, shape):
     proto = torch.onnx.export(program, (x,), dynamo=True).model_proto
     for found, wanted in zip(run(proto, x), net(x), strict=True):
         torch.testing.assert_close(torch.from_numpy(found), wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+@pytest.mark.parametrize(
+    "options", [{}, {"bidirectional": True, "bias": False}, {"batch_first": True, "num_layers": 2}]
+)
+def test_recurrent_layers_over_texts_of_any_length_are_written_after_decompositions(kind, options):
+    net = getattr(nn, kind)(3, 4, **options)
+    any_length = ({0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC},)
+    program = torch.export.export(net, (torch.randn(5, 2, 3),), dynamic_shapes=any_length).run_decompositions()
+    proto = torch.onnx.export(program, dynamo=True).model_proto
+    assert kind in {n.op_type for n in proto.graph.node}
+    x = torch.randn(7, 3, 3)
+    wanted, last = net(x)
+    for found, each in zip(run(proto, x), (wanted, *(last if kind == "LSTM" else [last])), strict=True):
+        torch.testing.assert_close(torch.from_numpy(found), each, rtol=1e-5, atol=1e-5)

@@ -359,10 +359,16 @@ def _stacked(make, tensors, dim=0):
 LAYERS = {"LSTM": "lstm", "GRU": "gru", "RNN_TANH": "rnn_tanh", "RNN_RELU": "rnn_relu"}
 
 
+#: arguments of these operators, which are functions that take a packed sequence as well
+OF_LAYERS = ("input", "hx", "params", "has_biases", "num_layers", "dropout", "train", "bidirectional", "batch_first")
+
+
 def _recurrent(make, input, states, weights, mode, layers, bidirectional, bias):
-    return make(
+    made = make(
         getattr(aten, LAYERS[mode]).input, input, states if mode == "LSTM" else states[0], weights, bias, layers, 0.0, False, bidirectional, False
     )  # fmt: skip
+    made.meta["arguments"] = OF_LAYERS
+    return made
 
 
 #: what also an empty table does: operators that are others by definition, and functions that are operators elsewhere

@@ -324,10 +324,10 @@ def _walk(value, place, spec, found):
         else:
             parts = zip(value.values(), place.values(), spec, strict=True)
     elif isinstance(value, (tuple, list)):
-        if len(spec) != len(value):
+        if not isinstance(spec, (tuple, list)) or len(spec) != len(value):
             raise UserError(
                 UserErrorType.INVALID_INPUT,
-                f"dynamic_shapes: {spec!r} has {len(spec)} entries, and is said of a {type(value).__name__} of {len(value)}",
+                f"dynamic_shapes: {spec!r} is said of a {type(value).__name__} of {len(value)}: give a tuple of as many entries",
             )
         parts = zip(value, place, spec, strict=True)
     else:

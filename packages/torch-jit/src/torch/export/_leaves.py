@@ -34,6 +34,17 @@ def recurrent(input: Any, states: Any, weights: Any, mode: str, layers: int, bid
     >>> torch.equal(out, net(x)[0])
     True
     """
+    recorder = getattr(_active, "recorder", None)
+    if recorder is not None and not is_needed((input, states), {}):
+        arguments = {
+            "input": input, "states": states, "weights": weights, "mode": mode, "layers": layers,
+            "bidirectional": bidirectional, "bias": bias,
+        }  # fmt: skip
+        return _apart(recorder.leaf, "recurrent", recurrent, arguments, lambda: _layers(**arguments))
+    return _layers(input, states, weights, mode, layers, bidirectional, bias)
+
+
+def _layers(input, states, weights, mode, layers, bidirectional, bias):
     from torch.nn.modules._recurrence import STEPS, run
 
     directions, each = 2 if bidirectional else 1, 4 if bias else 2
@@ -105,11 +116,9 @@ def _stand_in_for_rnn(run):
         if recorder is None or not plain or is_needed((x, first), {}):
             return run(self, x, batch_sizes, first)
         weights = [w for suffix, _ in self._places() for w in self._weights(suffix) if w is not None]
-        arguments = {
-            "input": x, "states": list(first), "weights": weights, "mode": self.mode, "layers": self.num_layers,
-            "bidirectional": self.bidirectional, "bias": bool(self.bias),
-        }  # fmt: skip
-        output, *states = _apart(recorder.leaf, "recurrent", recurrent, arguments, lambda: recurrent(**arguments))
+        output, *states = recurrent(
+            x, list(first), weights, self.mode, self.num_layers, self.bidirectional, bool(self.bias)
+        )
         return output, tuple(states)
 
     return called

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import operator
 import re
 from typing import Any
@@ -234,7 +235,7 @@ class ExportedProgram:
                 into = buffers[spec.target] if spec.kind is OutputKind.BUFFER_MUTATION else inputs_by_name[spec.target]
                 graph.call_function(torch.ops.aten.copy_.default, (into, value))
         graph.output(results)
-        graph.set_codegen(_Called())
+        graph.set_codegen(_Called(self.call_spec))
         module = GraphModule(root, graph)
         module._leaves, module._out_spec = Leaves(self, leaves, check_guards), self.call_spec.out_spec
         module.train = module.eval = _no_modes  # the mode is that of the export
@@ -243,6 +244,13 @@ class ExportedProgram:
 
 class _Called(CodeGen):
     """A function of the original's arguments."""
+
+    def __init__(self, call: ModuleCallSignature) -> None:
+        super().__init__()
+        names, (args, kwargs) = call.forward_arg_names or [], call.in_spec.children()
+        if len(names) == len(args.children()) + len(kwargs.children()):  # not so with *args
+            of = inspect.Parameter
+            self.signature = inspect.Signature([of(name, of.POSITIONAL_OR_KEYWORD) for name in ("self", *names)])
 
     def gen_fn_def(self, free_vars: list[str], maybe_return_annotation: str) -> str:
         names = [re.split(r"\s*[:=]", v)[0].strip() for v in free_vars if v != "self"]

@@ -32,6 +32,9 @@ class _PyTreeInfo(NamedTuple):
 class CodeGen:
     """Turns a graph into program text; subclasses change how arguments come in and results go out."""
 
+    #: what ``inspect.signature`` says of the function, where the text itself takes any arguments
+    signature: Any = None
+
     def __init__(self):
         self._body_transformer: Callable | None = None
         self._func_name = "forward"

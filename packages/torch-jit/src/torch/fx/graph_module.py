@@ -258,6 +258,8 @@ class GraphModule(nn.Module):
         cls = type(self)
         before = cls.__dict__.get("forward")
         cls.forward = _forward_from_src(made.src, made.globals, self._graph._co_fields)
+        if self._graph._codegen.signature is not None:
+            cls.forward.__signature__ = self._graph._codegen.signature
         if before is not None:
             linecache.cache.pop(getattr(before, "_source_key", None), None)
         return made

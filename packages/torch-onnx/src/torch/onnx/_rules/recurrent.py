@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import torch
 
 from . import rule
@@ -50,6 +52,26 @@ def recurrent(w, a, out):
         for total, found in zip(last, states, strict=True):
             total.append(found)
     return (x, *(_along(w, parts) for parts in last))
+
+
+def _of_operator(mode):
+    """The rule of ``lstm``, ``gru``, ``rnn_tanh`` and ``rnn_relu``, which take layers in the order of their own schema."""
+
+    def layers(w, a, out):
+        each = len(a.params) // (a.num_layers * (2 if a.bidirectional else 1))
+        given = SimpleNamespace(
+            input=w.permute(a.input, [1, 0, 2]) if a.batch_first else a.input,
+            states=a.hx if mode == "LSTM" else [a.hx], weights=a.params, bias=a.has_biases, layers=a.num_layers,
+            bidirectional=a.bidirectional, mode=mode, projected=each % 2 == 1, dropout=a.dropout if a.train else 0.0,
+        )  # fmt: skip
+        steps, *last = recurrent(w, given, out)
+        return (w.permute(steps, [1, 0, 2]) if a.batch_first else steps, *last)
+
+    return layers
+
+
+for mode in _GATES:
+    rule(mode.lower())(_of_operator(mode))
 
 
 def _projected(w, a, x, weights, states, backward):
