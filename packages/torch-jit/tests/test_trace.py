@@ -544,3 +544,10 @@ def test_traces_resize_rows_of_any_length_to_the_nearest_place():
     traced = torch.jit.trace(doubled, torch.ones(2, 3))
     x = torch.randn(2, 5)
     assert torch.equal(traced(x), doubled(x))
+
+
+def test_functions_of_modules_that_can_be_called_are_recorded():
+    """``torch.fft`` is a module, and the function of 2018."""
+    traced = fx.symbolic_trace(lambda x: torch.fft.irfft(torch.fft.rfft(x) * 2, n=4))
+    assert [n.target for n in traced.graph.nodes if n.op == "call_function"][::2] == [torch.fft.rfft, torch.fft.irfft]
+    assert traced(torch.arange(4.0)).tolist() == [0, 2, 4, 6]
