@@ -126,6 +126,30 @@ struct Recorder {
   std::unique_ptr<Tracer::Recording> on;
 };
 
+// While its block runs, a function of Python hears what this thread reads of tensors; those of blocks around it do not.
+class Reads {
+ public:
+  explicit Reads(py::function f) : f_(std::move(f)) {}
+  void enter() {
+    if (value_watcher.load() != &tell) next_ = value_watcher.exchange(&tell);
+    around_ = std::exchange(innermost_, this);
+  }
+  void exit() { innermost_ = around_; }
+
+ private:
+  static void tell(const Tensor& t, const char* what) {
+    if (const ValueWatcher next = next_.load()) next(t, what);
+    if (!innermost_) return;
+    python::HoldGil gil;
+    innermost_->f_(t, what);
+  }
+
+  py::function f_;
+  Reads* around_ = nullptr;
+  static inline thread_local Reads* innermost_ = nullptr;
+  static inline std::atomic<ValueWatcher> next_{nullptr};  // that of the tracer
+};
+
 }  // namespace
 
 void bind_trace(py::module_& m) {
@@ -182,6 +206,10 @@ void bind_trace(py::module_& m) {
       .def(py::init([](Tracer* t) { return Recorder{std::make_unique<Tracer::Recording>(t)}; }),
            py::arg("tracer").none(true))
       .def("end", [](Recorder& r) { r.on.reset(); });
+  py::class_<Reads>(m, "Reads", "Within its block ``f(tensor, what)`` is called when this thread reads values.")
+      .def(py::init<py::function>())
+      .def("__enter__", &Reads::enter)
+      .def("__exit__", [](Reads& r, const py::args&) { r.exit(); });
   m.attr("READ_AS_NUMBER") = kReadAsNumber;
   m.attr("READ_AS_INDEX") = kReadAsIndex;
   m.def("_tracing", [] { return Tracer::current() != nullptr; });

@@ -121,6 +121,39 @@ def test_values_of_what_depends_on_arguments_are_not_read(read):
     assert get_proxy_mode() is None
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, t: torch.full((2,), t),
+        lambda x, t: torch.add(x, x, alpha=t),
+        lambda x, t: torch.nn.functional.leaky_relu(x, t),
+        lambda x, t: torch.addcmul(x, x, x, value=t),
+        lambda x, t: x * torch.tensor([t, t, t]),
+        lambda x, t: torch.tensor([t]),
+    ],
+)
+def test_a_tensor_in_place_of_a_number_is_refused(function):
+    x, t = torch.randn(3), torch.tensor(2.0)
+    with pytest.raises(
+        RuntimeError, match=r"make_fx: the function gives an operator, in place of a number, a tensor .*\(t_1\)"
+    ):
+        make_fx(function)(x, t)
+    assert torch.equal(make_fx(lambda x: function(x, t))(x)(x), function(x, t))  # a constant may be one
+
+
+@pytest.mark.parametrize("function", [torch.linspace, torch.logspace])
+def test_ends_of_a_line_may_be_tensors(function):
+    made = make_fx(lambda t: function(0, t, 4))(torch.tensor(2.0))
+    torch.testing.assert_close(made(torch.tensor(3.0)), function(0, 3.0, 4))
+
+
+def test_what_is_in_reverse_on_the_way_is_recorded():
+    for function in (lambda x: x.flip(1) * 2, lambda x: x.rot90(1, [0, 1]), torch.flipud):
+        made = make_fx(function)(torch.randn(2, 3))
+        x = torch.randn(2, 3)
+        assert torch.equal(made(x), function(x))
+
+
 def test_constants_may_be_read():
     made = make_fx(lambda x: x * torch.ones(3).sum().item())(torch.ones(2))
     assert made(torch.ones(2)).tolist() == [3, 3]

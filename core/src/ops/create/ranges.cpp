@@ -8,6 +8,7 @@
 #include "ops/create/fill.h"
 #include "ops/create/write_sequence.h"
 #include "torch/core/arithmetic.h"
+#include "torch/core/layer.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
@@ -126,8 +127,10 @@ void check_ends(const char* op, const Tensor& start, const Tensor& end) {
   TORCH_CHECK(start.dim() == 0 && end.dim() == 0, op, ": start and end must be numbers or 0-d tensors, got shapes ",
               start.sizes(), " and ", end.sizes());
 }
-// Of ends whose values cannot be read here: on another device, or of all examples of a batch.
+// Of ends whose values cannot be read here: on another device, or of all examples of a batch. Nor are they where
+// somebody watches the operators on the way, to whom a number would be a constant.
 bool are_numbers(const Tensor& start, const Tensor& end) {
+  if (thread_keys.include & key(DispatchKey::Dispatch)) return false;
   const auto is_number = [](const Tensor& t) { return t.has_memory() && t.device().type == DeviceType::CPU; };
   return is_number(start) && is_number(end);
 }

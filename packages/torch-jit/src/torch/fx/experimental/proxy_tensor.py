@@ -18,6 +18,7 @@ from torch.fx.experimental import _free_sizes
 from torch.fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from torch.fx.graph_module import GraphModule
 from torch.fx.node import Node
+from torch.jit import _native
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -136,8 +137,9 @@ def _trace(f, args, table):
         given.append(mode.argument(leaf, node))
     if not flat:
         graph._codegen = _PyTreeCodeGen(_PyTreeInfo(["self", *names], spec, None))
-    with mode, watching(mode.refuse):
+    with mode, watching(mode.refuse), _native.Reads(mode.hear):
         result = f(*pytree.tree_unflatten(given, spec))
+    mode.check()
     graph.output(pytree.tree_map(mode.written, result))
     graph.lint()
     made = GraphModule(mode.constants, graph)
@@ -154,6 +156,14 @@ def _place(tensor):
     return at, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.device
 
 
+def _hollow(tensor):
+    """A tensor of the Meta device that looks as this one, of which some dims may be in reverse (what `flip` copies)."""
+    made = torch.empty_strided(tensor.shape, [abs(s) for s in tensor.stride()], dtype=tensor.dtype, device="meta")
+    for dim, stride in enumerate(tensor.stride()):
+        made = torch.ops.aten.slice.Tensor(made, dim, None, None, -1) if stride < 0 else made
+    return made
+
+
 class _Recorder:
     """A mode that writes each operator into a graph."""
 
@@ -165,6 +175,7 @@ class _Recorder:
         self._kept: list[torch.Tensor] = []
         self._dependent: set[Node] = set()
         self._lent = 0
+        self._refused: RuntimeError | None = None
 
     def __enter__(self) -> _Recorder:
         _seams.push_mode(self)
@@ -189,9 +200,8 @@ class _Recorder:
 
     def _note(self, tensor, node):
         self._kept.append(tensor)
-        node.meta.setdefault(
-            "val", torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="meta")
-        )
+        if "val" not in node.meta:
+            node.meta["val"] = _hollow(tensor)
         self._nodes[id(tensor)] = self._nodes[_place(tensor)] = node
 
     def _node(self, tensor):
@@ -219,17 +229,33 @@ class _Recorder:
 
     def refuse(self, tensor: torch.Tensor, what: str) -> None:
         """Called before a tensor is read."""
+        if (error := self._error(tensor, what)) is not None:
+            raise error
+
+    def _error(self, tensor, what):
         node = None if self.paused else self._node(tensor)
-        if node in self._dependent:
-            raise RuntimeError(
-                f"make_fx: the function {what} that depends on its arguments ({node.name}), and goes on by its value: "
-                "it's likely that this is caused by data-dependent control flow or similar, which a graph does not have"
-            )
+        if node not in self._dependent:
+            return None
+        return RuntimeError(
+            f"make_fx: the function {what} that depends on its arguments ({node.name}), and goes on by its value: "
+            "it's likely that this is caused by data-dependent control flow or similar, which a graph does not have"
+        )
+
+    def hear(self, tensor: torch.Tensor, what: str) -> None:
+        """Told by the core that an operator takes a tensor for a number: refused when the operator is called."""
+        if what == _native.READ_AS_NUMBER and self._refused is None:
+            self._refused = self._error(tensor, "gives an operator, in place of a number, a tensor")
+
+    def check(self) -> None:
+        """RuntimeError where an operator took a tensor for a number."""
+        if self._refused is not None:
+            raise self._refused
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if self.paused:
             return func(*args, **kwargs)
+        self.check()
         if func in self.table:
             with self:
                 return self.table[func](*args, **kwargs)
