@@ -520,6 +520,21 @@ def test_gradients_of_two_where_they_meet(function, a, b, by_a, by_b):
         assert t.grad is None if want is None else t.grad.tolist() == pytest.approx(want, nan_ok=True)
 
 
+@pytest.mark.parametrize("dtype", [torch.int16, torch.float32, torch.float64])
+def test_exponents_have_gradients_in_the_dtype_of_the_power(dtype):
+    base = torch.tensor([-3, 2, -7, 0], dtype=dtype)
+    z = torch.tensor([1 + 2j, 0.5 - 1j, 2, 1 + 1j], dtype=torch.complex128, requires_grad=True)
+    (by_z,) = torch.autograd.grad(torch.pow(base, z).real.sum(), z, create_graph=True)
+    log = base.to(z.dtype).log().where(base != 0, 0)
+    expected = (torch.pow(base, z.detach()) * log).conj()
+    torch.testing.assert_close(by_z.detach(), expected, rtol=1e-13, atol=0)
+    (twice,) = torch.autograd.grad(by_z.real.sum(), z)
+    torch.testing.assert_close(twice, expected * log.conj(), rtol=1e-13, atol=0)
+    x = torch.tensor([1.5], dtype=torch.float64, requires_grad=True)
+    torch.pow(base[1:2], x).sum().backward()
+    assert x.grad.item() == pytest.approx(2**1.5 * math.log(2), rel=1e-15)
+
+
 def test_bounds_that_need_gradients_are_tensors_even_without_dims():
     x, low, high = leaf(-1.0, 0.5, 4.0), torch.tensor(0.0, requires_grad=True), torch.tensor(2.0, requires_grad=True)
     torch.clamp(x, low, high).backward(torch.tensor([1.0, 10.0, 100.0]))

@@ -109,14 +109,13 @@ struct Pow {
       }
     }
     if (b.needs(1)) {  // 0^p is 0 for all p near a positive one
-      Tensor log_x =
-          x.is_wrapped_number()
-              ? torch::log(torch::full({}, number_of(x), is_complex(p.dtype()) ? p.dtype() : result.raw().dtype()))
-              : torch::log(x);
-      Tensor slope = result * log_x;
-      Tensor at_zero = x.is_wrapped_number() ? torch::full({}, number_of(x).to_complex() == 0.0, DType::Bool)
-                                             : torch::eq(x, number(0));
+      const DType t = result.raw().dtype();  // the logarithm is complex where the power is, and as precise
+      const Tensor base = x.is_wrapped_number() ? torch::full({}, number_of(x), t)
+                          : x.dtype() == t      ? x
+                                                : torch::_to_copy(x, t);
+      Tensor at_zero = torch::eq(base, number(0));
       if (!is_complex(p.dtype())) at_zero = torch::logical_and(at_zero, torch::ge(p, number(0)));
+      Tensor slope = result * torch::log(torch::where(at_zero, number(1.0), base));
       b[1] = g * conj(torch::where(beside(at_zero, g), number(0.0), slope));
     }
   }
