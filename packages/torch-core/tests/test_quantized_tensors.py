@@ -114,8 +114,9 @@ def test_other_functions_compare_or_are_refused():
             refused()
     with pytest.raises(TypeError, match="NumPy has no quantized numbers"):
         q.numpy()
-    with pytest.raises(RuntimeError, match="cat: expected one scale and zero point"):
-        torch.cat([q, quantized([[1.0, 2.0, 3.0]], 0.2)])
+    for join in (torch.cat, torch.stack):  # the others take the scale of the first
+        joined = join([q, quantized([[1.0, 2.0, 3.0]], 0.2)])
+        assert joined.q_scale() == 0.1 and joined.int_repr().flatten().tolist() == [20, 0, 40, 20, 30, 40]
 
 
 @pytest.mark.parametrize("dtype", [torch.quint8, torch.qint8, torch.qint32])

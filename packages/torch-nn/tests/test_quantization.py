@@ -240,7 +240,6 @@ def test_converted_models_are_saved_and_loaded():
         (nn.Hardswish(), (4, 6)),
         (nn.ELU(), (4, 6)),
         (nn.LeakyReLU(0.1), (4, 6)),
-        (nn.Sigmoid(), (4, 6)),
         (nn.Embedding(5, 3), None),
     ],
 )

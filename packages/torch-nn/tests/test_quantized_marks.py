@@ -36,5 +36,4 @@ def test_older_names_are_the_same_layers():
     assert torch.quantization.observer.MinMaxObserver is torch.ao.quantization.MinMaxObserver
     with pytest.raises(AttributeError):
         nn.quantized.Nothing
-    with pytest.raises(NotImplementedError, match="there is no such layer of quantized tensors"):
-        nn.quantized.LSTM(1, 1)
+    assert nn.quantized.LSTM is quantized.LSTM and nn.quantizable.LSTM is torch.ao.nn.quantizable.LSTM

@@ -33,6 +33,8 @@ MOVES = frozenset(
         "max_pool1d", "max_pool2d", "max_pool3d", "amax", "amin", "pixel_shuffle", "alias", "dropout", "identity", "empty_like", "resize", "channel_shuffle",
     )
 )  # fmt: skip
+#: those of several tensors, whose result has the scale of the first
+JOINS = frozenset(("cat", "concat", "concatenate", "stack"))
 POOLS = frozenset(("max_pool1d", "max_pool2d", "max_pool3d"))
 #: functions that order elements, along a dim with their places; the order of integers is that of numbers
 ORDERS = frozenset(("max", "min", "sort", "topk"))
@@ -76,6 +78,8 @@ class QuantizedTensor(_C.Tensor):
         if name in MOVES:
             if own._axis is not None and name not in ("clone", "detach", "contiguous", "empty_like"):
                 return moved_channels(name, func, args, kwargs or {})
+            if name in JOINS:
+                args, kwargs = tree_map_only(QuantizedTensor, own._rescaled, (args, kwargs or {}))
             for other in filter(_is_quantized, tree_iter((args, kwargs or {}))):
                 if (other._scale, other._zero) != (own._scale, own._zero) and own._axis is None:
                     raise RuntimeError(
@@ -120,6 +124,12 @@ class QuantizedTensor(_C.Tensor):
         shape = [1] * integers.dim()
         shape[self._axis] = -1
         return (integers.to(_C.float32) - self._zero.reshape(shape)) * self._scale.to(_C.float32).reshape(shape)
+
+    def _rescaled(self, other):
+        """Another tensor at the scale of this one."""
+        if other._axis is not None or (other._scale, other._zero) == (self._scale, self._zero):
+            return other
+        return quantize_per_tensor(other.dequantize(), self._scale, self._zero, self._dtype)
 
     def _whole(self, name):
         if self._axis is not None:

@@ -29,6 +29,7 @@ _LATE = {
     "intrinsic": None,
     "parallel": None,
     "qat": None,
+    "quantizable": None,
     "quantized": None,
     "utils": None,
     "DataParallel": "parallel",
@@ -43,6 +44,7 @@ if TYPE_CHECKING:  # what type checkers see; at run time these come when asked f
     from . import intrinsic as intrinsic
     from . import parallel as parallel
     from . import qat as qat
+    from . import quantizable as quantizable
     from . import quantized as quantized
     from . import utils as utils
     from ._summary import summary as summary

@@ -16,12 +16,16 @@ from torch.ao.nn.quantized import dynamic as nnqd
 from torch.nn import functional as F
 from torch.nn.modules.linear import NonDynamicallyQuantizableLinear
 
+from .fake_quantize import default_fixed_qparams_range_0to1_fake_quant, default_fixed_qparams_range_neg1to1_fake_quant
 from .stubs import DeQuantStub, QuantStub
 
 DEFAULT_STATIC_QUANT_MODULE_MAPPINGS: dict[Any, Any] = {
     QuantStub: nnq.Quantize,
     DeQuantStub: nnq.DeQuantize,
-    **{getattr(nn, n): getattr(nnq, n) for n in nnq.COATED},
+    **{
+        getattr(nn, n): getattr(nnq, n) for n in nnq.COATED if n != "Sigmoid"
+    },  # which has one scale, of all numbers from 0 to 1
+    nn.Dropout: nnq.Dropout,
     **{getattr(nn, n): getattr(nnq, n) for n in ("Conv1d", "Conv2d", "Conv3d", "Embedding", "EmbeddingBag", "Linear")},
     **{getattr(nn, n): getattr(nnq, n) for n in ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")},
     NonDynamicallyQuantizableLinear: nnq.Linear,
@@ -40,6 +44,13 @@ DEFAULT_QAT_MODULE_MAPPINGS: dict[Any, Any] = {
     **{getattr(nn, n): getattr(nnqat, n) for n in ("Conv1d", "Conv2d", "Conv3d", "Linear")},
     NonDynamicallyQuantizableLinear: nnqat.Linear,
     **{getattr(nni, n): getattr(nniqat, n) for n in nniqat.__all__ if hasattr(nni, n)},
+}
+#: what watches layers of a known range in training
+DEFAULT_MODULE_TO_ACT_POST_PROCESS: dict[Any, Any] = {
+    nn.Hardsigmoid: default_fixed_qparams_range_0to1_fake_quant,
+    nn.Sigmoid: default_fixed_qparams_range_0to1_fake_quant,
+    nn.Softmax: default_fixed_qparams_range_0to1_fake_quant,
+    nn.Tanh: default_fixed_qparams_range_neg1to1_fake_quant,
 }
 DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS: dict[Any, Any] = {
     **{getattr(nn, n): getattr(nnqd, n) for n in ("GRU", "GRUCell", "LSTM", "LSTMCell", "Linear", "RNNCell")},
@@ -141,11 +152,13 @@ def get_default_compare_output_module_list() -> set[Any]:
 
 def no_observer_set() -> set[Any]:
     """Layers whose results are not watched."""
-    return {DeQuantStub, nn.Identity}
+    from torch.ao.nn import quantizable
+
+    return {DeQuantStub, nn.Dropout, nn.Identity, quantizable.LSTM, quantizable.MultiheadAttention}
 
 
 __all__ = [
-    "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS",
+    "DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS", "DEFAULT_MODULE_TO_ACT_POST_PROCESS", "DEFAULT_FLOAT_TO_QUANTIZED_OPERATOR_MAPPINGS",
     "DEFAULT_QAT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "get_default_compare_output_module_list",
     "get_default_dynamic_quant_module_mappings", "get_default_float_to_quantized_operator_mappings",
     "get_default_qat_module_mappings", "get_default_qconfig_propagation_list",

@@ -49,24 +49,56 @@ class _Pre:
         return module.activation_post_process(inputs[0])
 
 
-def _add_observers(module: nn.Module, kinds: set[Any], whole: set[Any]) -> None:
+def get_default_custom_config_dict() -> dict[str, Any]:
+    """Layers that are watched in another form, and what that form is converted to."""
+    from torch.ao.nn import quantizable
+    from torch.ao.nn import quantized as nnq
+
+    return {
+        "float_to_observed_custom_module_class": {
+            nn.LSTM: quantizable.LSTM,
+            nn.MultiheadAttention: quantizable.MultiheadAttention,
+        },
+        "observed_to_quantized_custom_module_class": {
+            quantizable.LSTM: nnq.LSTM,
+            quantizable.MultiheadAttention: nnq.MultiheadAttention,
+        },
+    }
+
+
+def _custom(given: dict[str, Any] | None, key: str) -> dict[Any, Any]:
+    return (get_default_custom_config_dict() if given is None else given).get(key, {})
+
+
+def _add_observers(module: nn.Module, kinds: set[Any], whole: set[Any], custom: dict[Any, Any]) -> None:
     config = getattr(module, "qconfig", None)
     kind = type(module)
     _assert_valid_qconfig(config, module)
-    if config is not None and kind in kinds and not _dynamic(config):
+    special = mappings.DEFAULT_MODULE_TO_ACT_POST_PROCESS.get(kind) if module.training else None
+    if config is not None and (special or kind in kinds) and not _dynamic(config):
         if isinstance(module, FloatFunctional):
             module.activation_post_process = config.activation()
-        elif kind.__name__ != "DeQuantStub" and not hasattr(module, "activation_post_process"):
-            module.add_module("activation_post_process", config.activation())
+        elif kind not in mappings.no_observer_set() and not hasattr(module, "activation_post_process"):
+            module.add_module("activation_post_process", (special or config.activation)())
             if _is_memoryless(config):
                 module.register_forward_pre_hook(_Pre(), prepend=True)
             else:
                 module.register_forward_hook(_Post(), prepend=True)
         if kind in whole or not list(module.children()) or kind.__module__.startswith("torch.ao.nn"):
             return
-    for child in list(module.children()):
-        if not isinstance(child, (ObserverBase, FakeQuantizeBase)):
-            _add_observers(child, kinds, whole)
+    for name, child in list(module.named_children()):
+        if type(child) in custom and getattr(child, "qconfig", None) is not None:
+            _watch_custom(module, name, custom[type(child)].from_float(child))
+        elif not isinstance(child, (ObserverBase, FakeQuantizeBase)):
+            _add_observers(child, kinds, whole, custom)
+
+
+def _watch_custom(module: nn.Module, name: str, observed: nn.Module) -> None:
+    """Put the observed form of a layer in place; its result has an observer, but for those that have one for each part."""
+    setattr(module, name, observed)
+    if type(observed) not in mappings.no_observer_set():
+        observed.add_module("activation_post_process", observed.qconfig.activation())
+        observed.register_forward_hook(_Post(), prepend=True)
 
 
 def _dynamic(config: Any) -> bool:
@@ -106,17 +138,19 @@ def prepare(
         warnings.warn("prepare: no module has a qconfig; set model.qconfig first", stacklevel=2)
     kinds = set(allow_list or {*mappings.DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, *mappings.DEFAULT_QAT_MODULE_MAPPINGS})
     whole = set(observer_non_leaf_module_list or ())
-    _add_observers(model, kinds | set(mappings.DEFAULT_QAT_MODULE_MAPPINGS.values()) | whole, whole)
+    kinds |= set(mappings.DEFAULT_QAT_MODULE_MAPPINGS.values()) | whole
+    _add_observers(model, kinds, whole, _custom(prepare_custom_config_dict, "float_to_observed_custom_module_class"))
     return model
 
 
 def swap_module(
     mod: nn.Module, mapping: dict[Any, Any], custom_module_class_mapping: Any = None, **options: Any
 ) -> nn.Module:
-    """The layer that stands in for one, if it has a configuration and the mapping knows it."""
-    if type(mod) not in mapping or getattr(mod, "qconfig", None) is None:
+    """The layer that stands in for one, if it has a configuration and one of the mappings knows it."""
+    custom = custom_module_class_mapping or {}
+    if getattr(mod, "qconfig", None) is None or type(mod) not in {**mapping, **custom}:
         return mod
-    made = mapping[type(mod)].from_float(mod)
+    made = custom[type(mod)].from_observed(mod) if type(mod) in custom else mapping[type(mod)].from_float(mod)
     for hook in mod._forward_pre_hooks.values():
         if not isinstance(hook, _Pre):
             made.register_forward_pre_hook(hook)
@@ -141,20 +175,22 @@ def convert(
     if not inplace:
         module = copy.deepcopy(module)
     mapping = mappings.DEFAULT_STATIC_QUANT_MODULE_MAPPINGS if mapping is None else mapping
-    top = swap_module(module, mapping)
-    _convert(top, mapping)
+    custom = _custom(convert_custom_config_dict, "observed_to_quantized_custom_module_class")
+    top = swap_module(module, mapping, custom)
+    if top is module or type(top) not in custom.values():
+        _convert(top, mapping, custom)
     if remove_qconfig:
         _remove_qconfig(top)
     return top
 
 
-def _convert(module: nn.Module, mapping: dict[Any, Any]) -> None:
+def _convert(module: nn.Module, mapping: dict[Any, Any], custom: dict[Any, Any]) -> None:
     for name, child in list(module.named_children()):
         if isinstance(child, (ObserverBase, FakeQuantizeBase)):
             continue
-        made = swap_module(child, mapping)
+        made = swap_module(child, mapping, custom)
         if made is child and not isinstance(child, FloatFunctional):
-            _convert(child, mapping)
+            _convert(child, mapping, custom)
         setattr(module, name, made)
 
 
@@ -222,7 +258,7 @@ def prepare_qat(model: nn.Module, mapping: Any = None, inplace: bool = False) ->
         model = copy.deepcopy(model)
     mapping = mappings.DEFAULT_QAT_MODULE_MAPPINGS if mapping is None else mapping
     propagate_qconfig_(model)
-    model = convert(model, mapping, inplace=True, remove_qconfig=False)
+    model = convert(model, mapping, inplace=True, remove_qconfig=False, convert_custom_config_dict={})
     return prepare(model, inplace=True, observer_non_leaf_module_list=set(mapping.values()))
 
 
@@ -249,6 +285,6 @@ def default_eval_fn(model: nn.Module, calib_data: Any) -> None:
 
 
 __all__ = [
-    "add_quant_dequant", "convert", "default_eval_fn", "prepare", "prepare_qat", "propagate_qconfig_", "quantize", "quantize_dynamic", "quantize_qat",
+    "add_quant_dequant", "convert", "default_eval_fn", "get_default_custom_config_dict", "prepare", "prepare_qat", "propagate_qconfig_", "quantize", "quantize_dynamic", "quantize_qat",
     "swap_module",
 ]  # fmt: skip

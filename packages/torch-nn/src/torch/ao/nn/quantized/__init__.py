@@ -27,7 +27,7 @@ __all__ = [
     "MaxPool2d", "QFunctional", "Quantize", "ReLU6",
 ]  # fmt: skip
 
-_ABSENT = ("LSTM", "MultiheadAttention")
+_OBSERVED = ("LSTM", "MultiheadAttention")  # which need torch.ao.nn.quantizable, and that these layers
 
 
 def __getattr__(name):
@@ -35,14 +35,8 @@ def __getattr__(name):
         from importlib import import_module
 
         return import_module(f"torch.ao.nn.quantized.{name}")
-    if name in _ABSENT:
-        from torch.nn import Module
+    if name in _OBSERVED:
+        from . import _observed
 
-        def refuse(self, *args, **kwargs):
-            raise NotImplementedError(
-                f"torch.ao.nn.quantized.{name}: there is no such layer of quantized tensors; torch.nn.{name} computes in floats"
-            )
-
-        layer = globals()[name] = type(name, (Module,), {"__init__": refuse, "__module__": __name__})
-        return layer
+        return getattr(_observed, name)
     raise AttributeError(f"module 'torch.ao.nn.quantized' has no attribute {name!r}")

@@ -41,7 +41,9 @@ _SHARED = {
 _SHARED.discard(torch.stack)
 SHARED = frozenset(_SHARED)
 #: functions of one tensor whose results have a known range, which quantized tensors compute
-UNIT = (torch.sigmoid, torch.tanh, F.hardsigmoid, "sigmoid", "tanh")
+UNIT = (
+    torch.sigmoid, torch.tanh, F.hardsigmoid, F.sigmoid, F.tanh, nn.Sigmoid, nn.Tanh, nn.Hardsigmoid, "sigmoid", "tanh",
+)  # fmt: skip
 TRAINED = tuple({getattr(m, n) for m in (nnqat, nniqat) for n in m.__all__ if isinstance(getattr(m, n), type)})
 
 
