@@ -1,5 +1,6 @@
 #include "guards.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace torch::program {
@@ -31,6 +32,24 @@ PyObject* iterator_of(PyObject* v) {
   return PyDict_Check(v) ? PyDict_Type.tp_iter(v) : PyObject_GetIter(v);
 }
 
+bool is_dense(const std::vector<int64_t>& dims, const Tensor& t) {
+  int64_t step = 1;
+  for (auto d = dims.rbegin(); d != dims.rend(); step *= t.size(*d++))
+    if (t.stride(*d) != step) return false;
+  return true;
+}
+
+// Whether memory is dense with its dims in this order, or in none where none is wanted
+// (torch.compiler._guards.order_of).
+bool has_order(const std::optional<std::vector<int64_t>>& wanted, const Tensor& t) {
+  if (wanted) return is_dense(*wanted, t);
+  std::vector<int64_t> dims;
+  for (int64_t d = 0; d < t.dim(); ++d)
+    if (t.size(d) != 1) dims.push_back(d);
+  std::sort(dims.begin(), dims.end(), [&](int64_t a, int64_t b) { return t.stride(a) > t.stride(b); });
+  return t.numel() > 0 && !is_dense(dims, t);
+}
+
 bool same_ints(const std::vector<int64_t>& a, IntArrayRef b) {
   return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin());
 }
@@ -43,7 +62,7 @@ Guards::Kind Guards::kind_of(std::string_view name) {
       {"attr", Kind::Attr},     {"is", Kind::Is},         {"equal", Kind::Equal}, {"type", Kind::Type},
       {"len", Kind::Len},       {"keys", Kind::Keys},     {"same", Kind::Same},   {"absent", Kind::Absent},
       {"noattr", Kind::NoAttr}, {"tensor", Kind::Tensor}, {"class", Kind::Class}, {"sizes", Kind::Sizes},
-      {"code", Kind::Code},     {"memory", Kind::Memory}};
+      {"code", Kind::Code},     {"memory", Kind::Memory}, {"order", Kind::Order}};
   for (const auto& [n, kind] : names)
     if (n == name) return kind;
   throw_error(ErrorKind::Value, message("guards: there is no step ", name));
@@ -73,6 +92,9 @@ Guards::Guards(const py::list& steps, std::vector<size_t> inputs, std::vector<si
         break;
       case Kind::Len:
         s.number = t[2].cast<int64_t>();
+        break;
+      case Kind::Order:
+        if (!t[2].is_none()) s.order = t[2].cast<std::vector<int64_t>>();
         break;
       case Kind::Memory:
         s.other = t[2].cast<uint32_t>();
@@ -227,6 +249,8 @@ bool Guards::holds(const Step& s, Slots& slots) const {
     }
     case Kind::Code:
       return PyFunction_Check(v) && PyFunction_GET_CODE(v) == s.value.ptr();
+    case Kind::Order:
+      return has_order(s.order, python::borrow(v));
     case Kind::Memory: {  // of a tensor: it is where it was, and nothing has written to it
       const Tensor& t = python::borrow(v);
       return t.version() == s.other && reinterpret_cast<int64_t>(t.data()) == s.number;

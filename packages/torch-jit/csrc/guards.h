@@ -2,6 +2,7 @@
 // function walks through them before the program runs. Slot 0 is the tuple of arguments, slot 1 the dict of those by
 // name; a step fetches a value into a slot, or asks whether one is as it was.
 #pragma once
+#include <optional>
 #include <vector>
 
 #include "python.h"
@@ -65,7 +66,8 @@ class Guards {
     Class,
     Sizes,
     Code,
-    Memory
+    Memory,
+    Order
   };
   // In place of a dim: a number that is an argument itself, and the number that a tensor of one element holds.
   static constexpr uint32_t kWhole = 0xFFFFFFFF, kValue = 0xFFFFFFFE;
@@ -84,6 +86,7 @@ class Guards {
     py::object value{}, name{};
     mutable unsigned tag = 0;  // of a class: its version when it was found right
     Like like{};
+    std::optional<std::vector<int64_t>> order{};        // of dense memory: its dims, the outermost first
     std::vector<std::pair<uint32_t, uint32_t>> dims{};  // slots of tensors, and which dim of each; or of numbers
   };
 

@@ -575,3 +575,33 @@ def test_a_size_that_is_marked_and_cannot_change_is_named(function):
     y = torch.ones(3, 2)
     torch._dynamo.maybe_mark_dynamic(y, 0)
     assert torch.equal(torch.compile(function, backend="eager")(y), function(y))
+
+
+def numbers(*sizes):
+    return torch.arange(float(torch.Size(sizes).numel())).view(sizes)
+
+
+#: tensors as they are made, with dims in another order, with gaps, and with elements that are one
+LAYOUTS = [
+    lambda: numbers(3, 4), lambda: numbers(4, 5), lambda: numbers(5, 4).t(), lambda: numbers(6, 1).expand(6, 3), lambda: numbers(6, 8)[:, ::2],
+    lambda: numbers(2, 3).t(), lambda: numbers(1, 3).expand(4, 3), lambda: numbers(5, 6), lambda: numbers(7, 8).t(),
+]  # fmt: skip
+
+
+def written_through(x):
+    made = x.contiguous()
+    made.add_(1)
+    return made * x
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("function", [lambda x: x.contiguous(), lambda x: x.t().contiguous(), written_through])
+@pytest.mark.parametrize("first", range(4))
+def test_what_is_contiguous_is_asked_at_each_size(function, dynamic, first):
+    compiled = torch.compile(function, dynamic=dynamic)
+    for make in LAYOUTS[first:] + LAYOUTS[:first]:
+        x, same = make(), make()
+        found, expected = compiled(x), function(same)
+        assert torch.equal(found, expected) and torch.equal(x, same)
+        assert found.stride() == expected.stride()
+        assert (found.data_ptr() == x.data_ptr()) is (expected.data_ptr() == same.data_ptr())

@@ -64,6 +64,23 @@ def layout_of(t):
     return (type(t), t.dtype, tuple(t.shape), t.stride(), t.device, t.requires_grad)
 
 
+def order_of(sizes, strides):
+    """The dims of dense memory, the outermost first; None of memory with gaps, or with elements that are one. Dims of one
+    element stand nowhere.
+
+    >>> order_of((2, 1, 3), (1, 7, 2)), order_of((2, 3), (4, 1))
+    ((2, 0), None)
+    """
+    if 0 in sizes:
+        return ()
+    dims, step = sorted((d for d, n in enumerate(sizes) if n != 1), key=lambda d: -strides[d]), 1
+    for d in reversed(dims):
+        if strides[d] != step:
+            return None
+        step *= sizes[d]
+    return tuple(dims)
+
+
 class Guards:
     """Steps that fetch values from the arguments of a call and from what a function reads, and check them, in order.
 
@@ -150,7 +167,7 @@ def _holds(kind, value, rest, values):
         "code": lambda: value.__code__ is rest[0], "memory": lambda: [value._version, value.data_ptr()] == rest,
         "absent": lambda: rest[0] not in value, "noattr": lambda: not hasattr(value, rest[0]),
         "tensor": lambda: isinstance(value, torch.Tensor) and not _differs(rest[0], layout_of(value)),
-        "sizes": lambda: rest[0](*(_asked(values[slot], dim) for slot, dim in rest[1])),
+        "order": lambda: order_of(value.shape, value.stride()) == rest[0], "sizes": lambda: rest[0](*(_asked(values[slot], dim) for slot, dim in rest[1])),
     }[kind]()  # fmt: skip
 
 
@@ -192,6 +209,7 @@ def _said(kind, value, rest):
         "class": f"{rest[0]} is another",
         "code": "has another __code__",
         "memory": "was written to, and is a constant of the program",
+        "order": "has its dims in another order in memory",
         "sizes": "has sizes that another program is for",
     }.get(kind, f"{kind} {rest[0]!r} no longer holds")
 

@@ -7,11 +7,12 @@ import dataclasses
 import math
 import sys
 
+import torch
 from torch._seams import named_size
 from torch.jit import _ir as ir
 
 from ._found import Found
-from ._guards import VALUE, WHOLE, layout_of
+from ._guards import VALUE, WHOLE, layout_of, order_of
 from ._numbers import Number
 from ._observer import Observer
 from ._outside import place_of
@@ -149,9 +150,18 @@ class Resized(Observer):
         self.fits = eval(f"lambda {', '.join(names)}: {' and '.join(conditions) or True}", known)
         if self.dims:
             self.guards.steps.append(("sizes", self.dims[0][0], self.fits, list(self.dims)))
+        if self.free and any(node.kind() == "aten::contiguous" for node in self.graph.nodes()):
+            self.guards.steps += self._orders()
         for node in list(self.graph.nodes()):
             if node.kind() == "prim::NumToTensor" and not node.output().uses():
                 node.destroy()
+
+    def _orders(self):
+        """Guards of how tensors lie in memory: what is contiguous is the tensor itself, and not a copy."""
+        for slot, x in zip(self.inputs, self.examples):
+            if isinstance(x, torch.Tensor):
+                _, _, sizes, strides, *_ = layout_of(x)
+                yield "order", slot, order_of(sizes, strides)
 
     def unpacks(self):
         """Lists that are taken apart are as long whatever the sizes: what has drawn random numbers cannot run again as Python."""
