@@ -1,5 +1,7 @@
 """Models quantized as graphs: traced, watched, converted."""
 
+import io
+
 import pytest
 import torch
 from torch import nn
@@ -323,3 +325,35 @@ def test_layers_that_have_not_run_are_traced(make):
     model, x = make()
     traced = torch.jit.trace(model, (x,))
     assert torch.equal(traced(x), model(x)) and torch.equal(torch.jit.freeze(traced)(x), model(x))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("dtype", [torch.qint8, torch.float16])
+def test_dynamic_linear_layers_are_compiled_saved_and_frozen(bias, dtype):
+    model = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(8, 4, bias), nn.ReLU()).eval(), dtype=dtype)
+    x, file = torch.randn(3, 8), io.BytesIO()
+    program = torch.jit.script(model)
+    torch.jit.save(program, file)
+    file.seek(0)
+    for one in (program, torch.jit.load(file), torch.jit.freeze(program)):
+        assert torch.equal(one(x), model(x))
+    joined = torch.ao.quantization.fuse_fx(nn.Sequential(nn.Linear(8, 4, bias), nn.ReLU()).eval())
+    joined = torch.ao.quantization.quantize_dynamic(joined, {torch.ao.nn.intrinsic.LinearReLU}, dtype=dtype)
+    assert torch.equal(torch.jit.script(joined.get_submodule("0"))(x), joined(x))
+
+
+def test_programs_refuse_weights_that_have_another_zero():
+    layer = torch.ao.nn.quantized.dynamic.Linear(2, 1)
+    layer.set_weight_bias(torch.quantize_per_tensor(torch.ones(1, 2), 0.5, 3, torch.qint8), None)
+    assert layer(torch.ones(1, 2)).item() == 2
+    with pytest.raises(RuntimeError, match="programs multiply bytes whose zero is 0"):
+        torch.jit.script(layer)(torch.ones(1, 2))
+
+
+def test_scripts_of_quantized_layers_name_traces():
+    model, _ = converted_static()
+    for one in (model, nnq.DeQuantize(), nnq.QFunctional(), torch.ao.nn.quantized.dynamic.Conv1d(1, 1, 1)):
+        with pytest.raises(NotImplementedError, match="programs have no quantized tensors; torch.jit.trace gives"):
+            torch.jit.script(one)
+    with pytest.raises(NotImplementedError, match="DynamicQuantizedLSTM is not compiled"):
+        torch.jit.script(torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.LSTM(1, 1))))

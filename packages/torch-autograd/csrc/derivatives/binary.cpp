@@ -108,7 +108,7 @@ struct Pow {
                conj(torch::masked_fill(slope, beside(torch::eq(p, number(0)), g), number(0.0)));  // x^0 is 1, also at 0
       }
     }
-    if (b.needs(1)) {  // 0^p is 0 for all p near a positive one
+    if (b.needs(1)) {                        // 0^p is 0 for all p near a positive one
       const DType t = result.raw().dtype();  // the logarithm is complex where the power is, and as precise
       const Tensor base = x.is_wrapped_number() ? torch::full({}, number_of(x), t)
                           : x.dtype() == t      ? x

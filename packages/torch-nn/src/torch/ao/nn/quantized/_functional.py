@@ -11,9 +11,10 @@ from torch.nn.quantized.modules.functional_modules import FloatFunctional
 
 from . import _integers
 from ._layers import observed
+from ._weights import InTraces
 
 
-class QFunctional(nn.Module):
+class QFunctional(InTraces, nn.Module):
     """The methods of ``FloatFunctional`` for quantized tensors.
 
     >>> f, q = torch.ao.nn.quantized.QFunctional(), torch.quantize_per_tensor(torch.ones(1), 0.1, 0, torch.quint8)

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from . import _integers, _layers
 from ._integers import Refound
 from ._layers import zeros_like_weight
-from ._weights import adopt, fit, held, hold, quantize_weight, write
+from ._weights import InTraces, adopt, fit, held, hold, quantize_weight, write
 
 DYNAMIC, ENGINES = _seams.operator("_int8_dynamic"), torch.backends.quantized
 
@@ -65,6 +65,14 @@ class Linear(Refound, nn.Module):
         return self._buffers["_bias"]
 
     def forward(self, x: Tensor) -> Tensor:
+        if torch.jit.is_scripting():
+            if hasattr(self, "weight_half"):
+                return F.linear(x, self.weight_half.to(x.dtype), self._bias)
+            return _in_program(x, self.weight_int, self.weight_scale, self.weight_zero_point, self._bias)
+        return self._run(x)
+
+    @torch.jit.unused
+    def _run(self, x: Tensor) -> Tensor:
         kept = self.__dict__.get("_scales")
         if kept is not None and kept[0] is not None and kept[2] is self._buffers["weight_int"]:
             try:
@@ -124,6 +132,14 @@ class Linear(Refound, nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *args)
 
 
+def _in_program(x: Tensor, weight: Tensor, scale: Tensor, zero: Tensor, bias: Tensor | None) -> Tensor:
+    """The product in compiled programs, of which ``torch.jit.freeze`` packs the weight once."""
+    if bool(zero.any()) or weight.size(1) > 65535:
+        raise RuntimeError("Linear: programs multiply bytes whose zero is 0, in sums of at most 65535 of them")
+    each = scale.to(torch.float32).expand(weight.size(0)).contiguous()
+    return torch.ops.aten._int8_dynamic(x, torch.ops.aten._int8_pack(weight), each, bias, True)
+
+
 class _Matrix:
     """A weight of small integers as a function of floats, which are rounded to bytes as they come."""
 
@@ -138,7 +154,7 @@ class _Matrix:
         return F.linear(_integers.rounded_once(x, halved), held(self, "weight").dequantize(), bias)
 
 
-class _Recurrent:
+class _Recurrent(InTraces):
     """Recurrent layers whose matrices are small integers; those in half precision are made floats where a step asks for them."""
 
     def _matrix(self, name: str) -> Any:
