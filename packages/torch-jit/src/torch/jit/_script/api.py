@@ -22,6 +22,7 @@ from .library import unwrapped
 from .marks import _drop, _overload, _overload_method, export, ignore, interface, script_method, unused
 from .module import RecursiveScriptModule, ScriptModule, compile_module
 from .observed import from_examples
+from .replaced import standing_for
 from .saving import load, save
 from .source import seen_from
 from .unit import CompilationUnit
@@ -53,7 +54,7 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
     if example_inputs is not None:
         with from_examples(obj, example_inputs), seen_from(sys._getframe(_frames_up + 1)):
             return ScriptFunction(compiler.function_for(obj), obj) if inspect.isfunction(obj) else script(obj)
-    obj = _prepared(obj, {})
+    obj = _prepared(standing_for(obj), {})
     if isinstance(obj, nn.Module):
         return compile_module(obj)
     if isinstance(obj, (list, dict)):

@@ -8,7 +8,7 @@ import re
 
 from .. import _ir as ir
 from ..annotations import count_of
-from . import functions, methods, recurrent, replaced, types  # noqa: F401  (they fill the tables of library.py)
+from . import functions, methods, recurrent, replaced, resizing, types  # noqa: F401  (they fill the tables of library.py)
 from .attributes import Attributes
 from .blocks import Blocks
 from .build import Builder

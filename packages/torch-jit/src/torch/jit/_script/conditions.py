@@ -155,7 +155,8 @@ class Conditions:
                 return self.op("eq", value, self.constant(static.value))
             if isinstance(static, Static) and isinstance(static.value, enum.Enum) and value.type().kind() == "EnumType":
                 return self.compare_enums("eq", value, self.value(static))
-            if isinstance(static, Static) and isinstance(static.value, torch.dtype) and value.type() == types.INT:
+            numbered = (torch.dtype, torch.layout, torch.memory_format)
+            if isinstance(static, Static) and isinstance(static.value, numbered) and value.type() == types.INT:
                 return self.op("eq", value, self.constant(static.value))
         one, two = (self.type_of(each) if self.is_value(each) else None for each in (item, other))
         if one is not None and two is not None and one != two and types.unify(one, two) is None:

@@ -9,13 +9,14 @@ import string
 
 import torch
 import torch.nn.functional as F
+import torch.overrides
 
 from .. import _ir as ir
 from . import literals, operators, types
 from .library import handles
 from .values import Static, TupleOf
 
-__all__ = []
+__all__ = ["standing_for"]
 
 
 def _named(module, name):
@@ -30,9 +31,35 @@ def paired(emitter, name, input, target):
 
 @handles(_named("torch.nn.functional._reduction", "code"))
 def code(emitter, size_average, reduce, reduction):
+    items = (size_average, reduce, reduction)
+    if not all(isinstance(each, Static) for each in items):
+        return emitter.inline(_code, list(items), {})
     module = importlib.import_module("torch.nn.functional._reduction")
-    args = [emitter.static(each, "reduction") for each in (size_average, reduce, reduction)]
-    return Static(module.code(*args))
+    return Static(module.code(*(each.value for each in items)))
+
+
+def _code(size_average: bool | None, reduce: bool | None, reduction: str):
+    """The number of a reduction that only the run tells."""
+    if size_average is not None or reduce is not None:
+        if reduce is not None and not reduce:
+            return 0
+        return 2 if size_average is not None and not size_average else 1
+    if reduction == "none":
+        return 0
+    if reduction == "mean" or reduction == "elementwise_mean":
+        return 1
+    if reduction == "sum":
+        return 2
+    raise ValueError(f"'{reduction}' is not a valid value for reduction: use 'none', 'mean' or 'sum'")
+
+
+@handles(
+    torch.overrides.has_torch_function, torch.overrides.has_torch_function_unary, torch.overrides.has_torch_function_variadic,
+    _named("torch._functorch._batches", "is_seen"),
+)  # fmt: skip
+def plain(emitter, *items):
+    """Tensors of a program are of no class of a user's, and no one looks on."""
+    return Static(False)
 
 
 # --- operators of PyTorch that are functions of Python here: a program calls Python for them, and an archive names them ---
@@ -70,6 +97,30 @@ def _of_tape(name):
 if importlib.util.find_spec("torch.autograd") is not None:
     for _name in ("grad", "backward"):
         handles(_named("torch.autograd", _name))(_of_tape(_name))
+
+
+def _activation(fn):
+    """What ``torch.jit.script`` compiles for a function of torch.nn that is an operator here."""
+    fn.__module__ = "torch.nn.functional"
+    return fn
+
+
+@_activation
+def sigmoid(input: torch.Tensor):
+    return torch.sigmoid(input)
+
+
+@_activation
+def tanh(input: torch.Tensor):
+    return torch.tanh(input)
+
+
+_COMPILED = {F.sigmoid: sigmoid, F.tanh: tanh}
+
+
+def standing_for(obj):
+    """The function that is compiled for an object; most are compiled themselves."""
+    return _COMPILED.get(obj, obj) if isinstance(obj, type(F.sigmoid)) else obj
 
 
 def _same(name, *parameters):
@@ -156,43 +207,6 @@ def unfold(emitter, *args, **kwargs):
     items = _bound(emitter, F.unfold, args, kwargs)
     names = ("kernel_size", "dilation", "padding", "stride")
     return _operator(emitter, "im2col", items["input"], *(_pair(emitter, items[each]) for each in names))
-
-
-_RESIZES = {
-    "linear": ("linear1d", 1),
-    "bilinear": ("bilinear2d", 2),
-    "bicubic": ("bicubic2d", 2),
-    "trilinear": ("trilinear3d", 3),
-}
-
-
-@handles(F.interpolate)
-def interpolate(emitter, *args, **kwargs):
-    """The modes that weigh neighbours are operators; the others are compiled as they are written."""
-    items = _bound(emitter, F.interpolate, args, kwargs)
-    for each in ("size", "scale_factor"):  # of a tuple, one number for all dims would be of another type than several
-        item = items[each]
-        if isinstance(item, Static) and isinstance(item.value, tuple) and len(item.value) == 1:
-            items[each] = emitter.value(Static(list(item.value)))
-    mode, antialias, again = (items[each] for each in ("mode", "antialias", "recompute_scale_factor"))
-    fits = (
-        all(isinstance(each, Static) for each in (mode, antialias, again)) and not again.value and not antialias.value
-    )
-    if not fits or mode.value not in _RESIZES:
-        return emitter.of_library(F.interpolate, [], items)
-    name, dims = _RESIZES[mode.value]
-    absent = [emitter.is_none(items[each]) for each in ("size", "scale_factor")]
-    if not all(isinstance(each, Static) for each in absent):
-        raise emitter.error("interpolate: whether size or scale_factor is None must be known while compiling")
-    size, scale = (
-        Static(None) if none.value else _pair(emitter, items[each], dims)
-        for each, none in zip(("size", "scale_factor"), absent)
-    )
-    if isinstance(scale, Static) and scale.value is not None:
-        scale = Static([float(each) for each in scale.value])
-    corners = items["align_corners"]
-    corners = Static(False) if isinstance(corners, Static) and corners.value is None else corners
-    return emitter.row(f"upsample_{name}", [items["input"], size, corners, scale], {})
 
 
 def _channels(fn, dims):

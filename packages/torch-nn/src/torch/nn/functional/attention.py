@@ -123,9 +123,20 @@ def _in_projection_packed(q, k, v, w, b=None):
     """The three input projections from one weight (3E, E), with one product when the inputs are the same."""
     if q is k and k is v:
         return ops.linear(q, w, b).chunk(3, -1)
-    w_q, w_k, w_v = w.chunk(3)
-    b_q, b_k, b_v = (None, None, None) if b is None else b.chunk(3)
-    return _in_projection(q, k, v, w_q, w_k, w_v, b_q, b_k, b_v)  # in names, as scripts know no * of lists
+    w_q, w_k, w_v = w.chunk(3)  # in names, as scripts know no * of lists
+    if b is None:
+        return _in_projection(q, k, v, w_q, w_k, w_v)
+    b_q, b_k, b_v = b.chunk(3)
+    return _in_projection(q, k, v, w_q, w_k, w_v, b_q, b_k, b_v)
+
+
+def _in_projection_separate(q, k, v, weights, b=None):
+    """The three input projections from weights of their own, whose biases are one tensor (3E)."""
+    w_q, w_k, w_v = weights
+    if b is None:
+        return _in_projection(q, k, v, w_q, w_k, w_v)
+    b_q, b_k, b_v = b.chunk(3)
+    return _in_projection(q, k, v, w_q, w_k, w_v, b_q, b_k, b_v)
 
 
 def _in_projection(q, k, v, w_q, w_k, w_v, b_q=None, b_k=None, b_v=None):
@@ -240,10 +251,17 @@ def multi_head_attention_forward(
     padding = _additive(key_padding_mask, query, "key_padding_mask")
 
     if use_separate_proj_weight:
-        biases = (None, None, None) if in_proj_bias is None else in_proj_bias.chunk(3)
-        q = ops.linear(query, q_proj_weight, biases[0])
-        k, v = ops.linear(key, k_proj_weight, biases[1]), ops.linear(value, v_proj_weight, biases[2])
+        if q_proj_weight is None or k_proj_weight is None or v_proj_weight is None:
+            raise AssertionError(
+                "multi_head_attention: use_separate_proj_weight needs q_, k_ and v_proj_weight, one is None"
+            )
+        weights = (q_proj_weight, k_proj_weight, v_proj_weight)
+        q, k, v = _in_projection_separate(query, key, value, weights, in_proj_bias)
     else:
+        if in_proj_weight is None:
+            raise AssertionError(
+                "multi_head_attention: in_proj_weight is None, and use_separate_proj_weight is not set"
+            )
         q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
     if mask is not None and mask.dim() == 2:
         mask = mask.unsqueeze(0)
@@ -254,6 +272,8 @@ def multi_head_attention_forward(
         padding = None if padding is None else torch.cat([padding, padding.new_zeros(batch, extra)], -1)
 
     if bias_k is not None:
+        if bias_v is None:
+            raise AssertionError("multi_head_attention: bias_k is given without bias_v")
         if static_k is not None or static_v is not None:
             raise AssertionError("multi_head_attention: bias_k and bias_v cannot be added to static_k and static_v")
         k, v = torch.cat([k, bias_k.repeat(1, batch, 1)]), torch.cat([v, bias_v.repeat(1, batch, 1)])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import torch
 from torch._seams import in_float32
 
-from ._reduction import MEAN, SUM, _codes
+from ._ops import ops
+from ._reduction import MEAN, SUM
+from ._reduction import code as _code
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,11 +45,11 @@ def ctc_loss(
     >>> ctc_loss(probs, torch.tensor([[1]]), (2,), (1,)).exp()
     tensor(1.3333)
     """
-    reduction = _codes[reduction]
+    reduced = _code(None, None, reduction)
     loss, lengths, single = summed_over_paths(log_probs, targets, input_lengths, target_lengths, blank, zero_infinity)
-    if reduction == MEAN:
-        return (loss / torch.tensor(lengths, dtype=loss.dtype, device=loss.device).clamp(min=1)).mean()
-    if reduction == SUM:
+    if reduced == MEAN:
+        return (loss / lengths.to(loss.dtype).clamp(min=1)).mean()
+    if reduced == SUM:
         return loss.sum()
     return loss.squeeze(0) if single else loss
 
@@ -64,17 +66,23 @@ def summed_over_paths(log_probs, targets, input_lengths, target_lengths, blank, 
     inputs, lengths = _lengths(input_lengths), _lengths(target_lengths)
     if not 0 <= blank < classes:
         raise RuntimeError(f"ctc_loss: blank must be in [0, {classes}), got {blank}")
-    if len(inputs) != batch or len(lengths) != batch:
+    if inputs.shape[0] != batch or lengths.shape[0] != batch:
         raise RuntimeError(
-            f"ctc_loss: input_lengths and target_lengths must have {batch} entries, got {len(inputs)} and {len(lengths)}"
+            f"ctc_loss: input_lengths and target_lengths must have {batch} entries, got {inputs.shape[0]} and {lengths.shape[0]}"
         )
-    if any(not 0 <= n <= steps for n in inputs):
-        raise RuntimeError(f"ctc_loss: input_lengths must be in [0, {steps}], got {inputs}")
-    if any(n < 0 for n in lengths):
-        raise RuntimeError(f"ctc_loss: target_lengths must not be negative, got {lengths}")
-    if log_probs.is_cuda and targets.dtype is torch.int32 and not targets.is_cuda:
+    if not ops._holds((inputs >= 0) & (inputs <= steps)):
+        raise RuntimeError(f"ctc_loss: input_lengths must be in [0, {steps}], got {_shown(inputs)}")
+    if not ops._holds(lengths >= 0):
+        raise RuntimeError(f"ctc_loss: target_lengths must not be negative, got {_shown(lengths)}")
+    if log_probs.is_cuda and targets.dtype == torch.int32 and not targets.is_cuda:
         targets = targets.to(log_probs.device)
     padded = _padded(targets, lengths, single, batch)
+    if steps > 0 and not ops._holds((padded >= 0) & (padded < classes)):
+        raise RuntimeError(
+            f"ctc_loss: targets must be class numbers from 0 to {classes - 1}, as log_probs {tuple(log_probs.shape)} has "
+            f"{classes} classes, got {_shown(padded)}"
+        )
+    inputs, lengths = inputs.to(log_probs.device), lengths.to(log_probs.device)
 
     between = torch.stack([torch.full_like(padded, blank), padded], 2).flatten(1)
     symbols = torch.nn.functional.pad(between, (0, 1), value=blank)  # blank y1 blank y2 ... blank
@@ -84,18 +92,10 @@ def summed_over_paths(log_probs, targets, input_lengths, target_lengths, blank, 
     before = torch.nn.functional.pad(symbols, (2, 0), value=blank)[:, : symbols.shape[1]]
     may_skip = (symbols != blank) & (symbols != before)
 
-    try:
-        emit = log_probs.gather(2, symbols.unsqueeze(0).expand(steps, batch, symbols.shape[1]))
-    except RuntimeError as error:
-        if "out of bounds" not in str(error):
-            raise
-        raise RuntimeError(
-            f"ctc_loss: targets must be class numbers from 0 to {classes - 1}, as log_probs {tuple(log_probs.shape)} has "
-            f"{classes} classes, got {padded.tolist()}"
-        ) from None
+    emit = log_probs.gather(2, symbols.unsqueeze(0).expand(steps, batch, symbols.shape[1]))
     start = torch.arange(symbols.shape[1], device=log_probs.device) < 2
     alpha = torch.where(start, emit[0] if steps else emit.new_zeros(symbols.shape), torch.full_like(symbols, 0) - inf)
-    ends = torch.tensor(inputs, device=log_probs.device).unsqueeze(1)
+    ends = inputs.unsqueeze(1)
     if record is not None:
         record.append(alpha)
     for t in range(1, steps):
@@ -107,14 +107,11 @@ def summed_over_paths(log_probs, targets, input_lengths, target_lengths, blank, 
         if record is not None:
             record.append(alpha)
 
-    last = 2 * torch.tensor(lengths, device=log_probs.device).unsqueeze(1)
+    last = 2 * lengths.unsqueeze(1)
     final = torch.stack([alpha.gather(1, last), alpha.gather(1, (last - 1).clamp(min=0))])
     final = torch.where(torch.stack([last >= 0, last > 0]), final, torch.full_like(final, -inf))
     loss = -_logsumexp(final).squeeze(1)
-    nothing = torch.tensor([n == 0 for n in inputs], device=log_probs.device)
-    if any(n == 0 for n in inputs):
-        empty = torch.tensor([0.0 if n == 0 else inf for n in lengths], dtype=loss.dtype, device=loss.device)
-        loss = torch.where(nothing, empty, loss)
+    loss = torch.where(inputs == 0, torch.where(lengths == 0, 0.0, inf).to(loss.dtype), loss)
     # Log probabilities of one step are tied: exp(log_probs) sums to 1. The gradient counts them as the outputs of a
     # log_softmax, so that it is the same with and without one in the graph.
     steps_used = torch.arange(steps, device=log_probs.device).unsqueeze(1) < ends.squeeze(1)
@@ -126,30 +123,34 @@ def summed_over_paths(log_probs, targets, input_lengths, target_lengths, blank, 
 
 
 def _lengths(lengths):
-    if isinstance(lengths, torch.Tensor):
-        lengths = lengths.tolist()
-    return list(lengths) if isinstance(lengths, (list, tuple)) else [lengths]
+    """The lengths as whole numbers (N,) on the CPU."""
+    given = lengths if isinstance(lengths, torch.Tensor) else torch.tensor(lengths)
+    return given.to(device="cpu", dtype=torch.int64).reshape(-1)
+
+
+def _shown(numbers):
+    return str(numbers) if torch.jit.is_scripting() else str(numbers.tolist())
 
 
 def _padded(targets, lengths, single, batch):
     """Targets as (N, S); what lies beyond a sequence's length is not read."""
-    longest = max(lengths, default=0)
+    longest = int(lengths.max()) if lengths.shape[0] > 0 else 0
+    total = int(lengths.sum())
+    lengths = lengths.to(targets.device)
+    within = torch.arange(longest, device=targets.device) < lengths.unsqueeze(1)
+    targets = targets.to(torch.int64)
     if targets.dim() == 1 and not single:
-        if targets.shape[0] < sum(lengths):
-            raise RuntimeError(
-                f"ctc_loss: targets has {targets.shape[0]} entries, target_lengths sum to {sum(lengths)}"
-            )
-        lines = targets.to(torch.int64)[: sum(lengths)].split(lengths)
-        return torch.stack([torch.nn.functional.pad(line, (0, longest - len(line))) for line in lines])
+        if targets.shape[0] < total:
+            raise RuntimeError(f"ctc_loss: targets has {targets.shape[0]} entries, target_lengths sum to {total}")
+        starts = lengths.cumsum(0) - lengths
+        places = starts.unsqueeze(1) + torch.arange(longest, device=targets.device)
+        return torch.where(within, targets[torch.where(within, places, 0)], 0)
     targets = targets.reshape(1, -1) if targets.dim() == 1 else targets
     if targets.dim() != 2 or targets.shape[0] != batch or targets.shape[1] < longest:
         raise RuntimeError(
-            f"ctc_loss: targets must be ({batch}, at least {longest}) or one dim of {sum(lengths)}, "
-            f"got shape {tuple(targets.shape)}"
+            f"ctc_loss: targets must be ({batch}, at least {longest}) or one dim of {total}, got shape {tuple(targets.shape)}"
         )
-    within = torch.tensor([[s < n for s in range(longest)] for n in lengths], dtype=torch.bool, device=targets.device)
-    padded = targets[:, :longest].to(torch.int64)
-    return torch.where(within.reshape(padded.shape), padded, torch.zeros_like(padded))
+    return torch.where(within, targets[:, :longest], 0)
 
 
 def _logsumexp(x):

@@ -54,6 +54,4 @@ def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, o
     return input / norm if out is None else torch.div(input, norm, out=out)
 
 
-def pdist(input: Tensor, p: float = 2) -> Tensor:
-    """The p-norm distances between all pairs of rows of ``input`` (N, M), in the order (0, 1), (0, 2), ..., (1, 2), ..."""
-    return torch.pdist(input, p)
+pdist = torch.pdist

@@ -125,7 +125,7 @@ def embedding_bag(
     if weight.dim() != 2:
         raise ValueError(f"embedding_bag: weight has to be a 2D Tensor (rows, width), got shape {tuple(weight.shape)}")
     if mode not in ("sum", "mean", "max"):
-        raise ValueError("embedding_bag: mode has to be one of sum, mean or max, got " + repr(mode))
+        raise ValueError(f"embedding_bag: mode has to be one of sum, mean or max, got {mode!r}")
     if per_sample_weights is not None:
         if input.shape != per_sample_weights.shape:
             raise ValueError(

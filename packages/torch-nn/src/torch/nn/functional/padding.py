@@ -55,22 +55,17 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 @in_float32
 def _continued(input, pad, mode):
     """Pads with data of the input itself."""
-    indices = []
+    padded = input
     for i in range(len(pad) // 2):
-        size, before, after = input.shape[-1 - i], pad[2 * i], pad[2 * i + 1]
-        indices.append(_sources(mode, size, before, after, pad, input))
-    if all(index is None for index in indices):
-        return input.clone()
-    for i, index in enumerate(indices):
-        if index is not None:
-            input = input.index_select(input.dim() - 1 - i, index)
-    return input
+        before, after = pad[2 * i], pad[2 * i + 1]
+        if before != 0 or after != 0:
+            places = _sources(mode, input.shape[-1 - i], before, after, pad, input)
+            padded = padded.index_select(input.dim() - 1 - i, places)
+    return input.clone() if all(n == 0 for n in pad) else padded
 
 
 def _sources(mode, size, before, after, pad, input):
     """For each place of the padded dim, the place of the input that it repeats."""
-    if before == 0 and after == 0:
-        return None
     if size + before + after <= 0:
         raise RuntimeError(f"pad: padding {pad} leaves nothing of shape {tuple(input.shape)}")
     if mode == "reflect" and (before >= size or after >= size):

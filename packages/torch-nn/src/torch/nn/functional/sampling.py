@@ -7,6 +7,8 @@ import warnings
 import torch
 from torch._seams import in_float32
 
+from .interpolate import _cubic
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from torch import Tensor
@@ -122,33 +124,42 @@ def grid_sample(
     if any(s == 0 for s in input.shape[2:]):
         raise RuntimeError(f"grid_sample: input has an empty spatial dim: {tuple(input.shape)}")
     if input.dtype in (torch.float16, torch.bfloat16):  # places need more digits than pixels
-        return grid_sample(input.float(), grid.float(), mode, padding_mode, align_corners).to(input.dtype)
-    read = _Reader(input, padding_mode, align_corners)
-    sizes = input.shape[2:]
+        return _sampled(input.float(), grid.float(), mode, padding_mode, align_corners).to(input.dtype)
+    return _sampled(input, grid, mode, padding_mode, align_corners)
+
+
+def _sampled(input, grid, mode, padding_mode, align_corners):
+    n, sizes, flat = input.dim() - 2, input.shape[2:], input.flatten(2)
     places = [_place(grid[..., n - 1 - i], sizes[i], align_corners) for i in range(n)]  # z, y, x
+    if mode == "bicubic":
+        return _bicubic(flat, sizes, places, padding_mode, align_corners)
+    places = [_fold_back(places[i], sizes[i], padding_mode, align_corners) for i in range(n)]
     if mode == "nearest":
-        places = [read.fold_back(i, p).round() for i, p in enumerate(places)]
-        output = read(places)
+        places = [p.round() for p in places]
+        output = _read(flat, sizes, places)
         if not grid.requires_grad:
             return output
         # its gradient is zero, and not missing
         return output + torch.where(torch.tensor(False, device=grid.device), places[0], 0.0).unsqueeze(1)
-    if mode == "bicubic":
-        return _bicubic(read, places)
-    places = [read.fold_back(i, p) for i, p in enumerate(places)]
     floors = [p.detach().floor() for p in places]
-    output = None
-    for corner in range(2**n):
-        at, weight = [], None
-        for i in range(n):
-            side = corner >> i & 1
-            t = places[i] - floors[i]
-            w = t if side else 1 - t
-            weight = w if weight is None else weight * w
-            at.append(floors[i] + side)
-        part = read(at) * weight.unsqueeze(1)
-        output = part if output is None else output + part
+    output = _corner(flat, sizes, places, floors, 0)
+    for corner in range(1, 2**n):
+        output = output + _corner(flat, sizes, places, floors, corner)
     return output
+
+
+def _corner(flat, sizes, places, floors, corner):
+    """The pixels at one corner of the cells that places are in, weighed; the bits of ``corner`` say which."""
+    at = [floors[i] + (corner >> i & 1) for i in range(len(floors))]
+    weight = _nearness(places[0], floors[0], corner & 1)
+    for i in range(1, len(floors)):
+        weight = weight * _nearness(places[i], floors[i], corner >> i & 1)
+    return _read(flat, sizes, at) * weight.unsqueeze(1)
+
+
+def _nearness(place, floor, side):
+    t = place - floor
+    return t if side == 1 else 1 - t
 
 
 def _place(x, size, align_corners):
@@ -156,55 +167,50 @@ def _place(x, size, align_corners):
     return (x + 1) * 0.5 * (size - 1) if align_corners else ((x + 1) * size - 1) * 0.5
 
 
-class _Reader:
-    """Pixels of ``input`` at whole places, zero where they are outside."""
-
-    def __init__(self, input: Tensor, padding_mode: Any, align_corners: bool) -> None:
-        self.input, self.padding_mode, self.align_corners = input, padding_mode, align_corners
-        self.flat = input.flatten(2)
-
-    def fold_back(self, dim: int, place: Any) -> Any:
-        """Bring a real-valued place into the image, as the padding mode says."""
-        size = self.input.shape[2 + dim]
-        if self.padding_mode == "zeros":
-            return place
-        if self.padding_mode == "reflection":
-            low, span = (0.0, size - 1.0) if self.align_corners else (-0.5, size * 1.0)
-            if span <= 0:
-                return place * 0
-            offset = (place - low).abs()
-            turns = (offset / span).detach().floor()
-            extra = offset - turns * span
-            place = torch.where(turns % 2 == 0, extra + low, span - extra + low)
-        # What is not a number, and what cannot be reflected, is the first pixel.
-        return torch.where(place.isnan(), 0.0, place.clamp(0, size - 1))
-
-    def __call__(self, at: Any) -> Any:
-        sizes = self.input.shape[2:]
-        index, inside = None, None
-        for place, size in zip(at, sizes):
-            here = (place >= 0) & (place < size)  # not a place that is no number
-            inside = here if inside is None else inside & here
-            i = torch.where(here, place, 0.0).to(torch.int64)
-            index = i if index is None else index * size + i
-        pixels = self.flat.gather(2, index.flatten(1).unsqueeze(1).expand(-1, self.flat.shape[1], -1))
-        # where, and not a product: a weight that is no number does not reach the gradient of a pixel that was not read
-        return torch.where(inside.unsqueeze(1), pixels.unflatten(2, index.shape[1:]), 0.0)
+def _fold_back(place, size, padding_mode, align_corners):
+    """Bring a real-valued place into the image, as the padding mode says."""
+    if padding_mode == "zeros":
+        return place
+    if padding_mode == "reflection":
+        low, span = (0.0, size - 1.0) if align_corners else (-0.5, size * 1.0)
+        if span <= 0:
+            return place * 0
+        offset = (place - low).abs()
+        turns = (offset / span).detach().floor()
+        extra = offset - turns * span
+        place = torch.where(turns % 2 == 0, extra + low, span - extra + low)
+    # What is not a number, and what cannot be reflected, is the first pixel.
+    return torch.where(place.isnan(), 0.0, place.clamp(0, size - 1))
 
 
-def _bicubic(read, places):
-    from .interpolate import _cubic
+def _read(flat, sizes, at):
+    """Pixels of ``flat`` (N, C, all) at whole places, zero where they are outside."""
+    inside = _within(at[0], sizes[0])
+    index = torch.where(inside, at[0], 0.0).to(torch.int64)
+    for i in range(1, len(at)):
+        here = _within(at[i], sizes[i])
+        inside = inside & here
+        index = index * sizes[i] + torch.where(here, at[i], 0.0).to(torch.int64)
+    pixels = flat.gather(2, index.flatten(1).unsqueeze(1).expand(-1, flat.shape[1], -1))
+    # where, and not a product: a weight that is no number does not reach the gradient of a pixel that was not read
+    return torch.where(inside.unsqueeze(1), pixels.unflatten(2, index.shape[1:]), 0.0)
 
-    (y, x) = places
-    (y0, x0) = (p.detach().floor() for p in places)
-    rows = None
+
+def _within(place, size):
+    return (place >= 0) & (place < size)  # not a place that is no number
+
+
+def _bicubic(flat, sizes, places, padding_mode, align_corners):
+    y, x = places[0], places[1]
+    y0, x0 = y.detach().floor(), x.detach().floor()
+    rows = []
     for j in (-1, 0, 1, 2):
-        row = None
+        row = []
         for i in (-1, 0, 1, 2):
-            part = read([read.fold_back(0, y0 + j).round(), read.fold_back(1, x0 + i).round()]) * _cubic(
-                x - x0 - i, -0.75
-            ).unsqueeze(1)
-            row = part if row is None else row + part
-        row = row * _cubic(y - y0 - j, -0.75).unsqueeze(1)
-        rows = row if rows is None else rows + row
-    return rows
+            at = [
+                _fold_back(y0 + j, sizes[0], padding_mode, align_corners).round(),
+                _fold_back(x0 + i, sizes[1], padding_mode, align_corners).round(),
+            ]
+            row.append(_read(flat, sizes, at) * _cubic(x - x0 - i, -0.75).unsqueeze(1))
+        rows.append((row[0] + row[1] + row[2] + row[3]) * _cubic(y - y0 - j, -0.75).unsqueeze(1))
+    return rows[0] + rows[1] + rows[2] + rows[3]
