@@ -248,3 +248,119 @@ def test_operators_mean_what_they_did_when_the_archive_was_written(number):
     assert (c.tolist(), c.dtype) == (([-3], torch.int64) if whole else ([-3.5], torch.float32))
     assert (e.tolist(), e.dtype) == (c.tolist(), c.dtype) and d.tolist() == [-3.5]
     assert f.dtype == (torch.float32 if number < 5 else torch.int64)
+
+
+A, B = torch.tensor([[2.0, 1.0], [0.5, 3.0]]), torch.tensor([[1.0, 1.0], [2.0, 0.0]])
+IN_PYTORCHS_WORDS = {
+    "torch.linalg_inv(a)": torch.linalg.inv(A), "torch.linalg_solve(a, b)": torch.linalg.solve(A, B),
+    "torch.linalg_vector_norm(a, 1)": torch.tensor(6.5), "torch.special_i0e(a)": torch.special.i0e(A),
+    "torch.special_xlog1py(a, b)": torch.special.xlog1py(A, B), "torch.real(torch.fft_fft(a, None, 0))": torch.fft.fft(A, dim=0).real,
+    "torch.fft_irfft(torch.fft_rfft(a))": A, "torch.numpy_T(a)": A.T, "(torch._unique2(b, True, True))[1]": torch.tensor([[1, 1], [2, 0]]),
+    "(torch.unique_dim(b, 0, True, True))[0]": B, "(torch.unique_consecutive(b, False, True))[2]": torch.tensor([2, 1, 1]),
+    "(torch.unique_consecutive(b, False, False, 0))[0]": B, "torch.huber_loss(a, b, 2, 0.5)": torch.nn.functional.huber_loss(A, B, "sum", 0.5),
+    "torch.smooth_l1_loss(a, b, 0, 2.)": torch.nn.functional.smooth_l1_loss(A, B, reduction="none", beta=2.0),
+    "torch.kl_div(a, b, 1)": torch.nn.functional.kl_div(A, B), "torch.soft_margin_loss(a, b)": torch.nn.functional.soft_margin_loss(A, B),
+    "torch.add(a, 2, 3)": A + 6, "torch.cosine_similarity(a, b)": torch.cosine_similarity(A, B), "torch.logit(torch.sigmoid(a))": A,
+    "(torch.unsafe_chunk(a, 2))[1]": A[1:], "torch.adjoint(a)": A.T,
+    "a if torch.is_autocast_enabled() else b": B, "a if torch.is_autocast_cpu_enabled() else b": B,
+    "torch.index_put(a, [torch.gt(a, b)], torch.tensor(0.))": torch.where(A > B, 0.0, A), "torch.sort(a, stable=True, dim=1, descending=True)[0]": A.sort(1, True)[0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", IN_PYTORCHS_WORDS)
+def test_operators_are_read_by_the_names_that_they_have_in_pytorch(call):
+    head = "  def forward(self: __torch__.torch.nn.modules.linear.Identity,\n    a: Tensor, b: Tensor) -> Tensor:\n"
+    loaded = of_version(10, f"{head}    return {call}\n")
+    assert torch.allclose(loaded(A, B), IN_PYTORCHS_WORDS[call], atol=1e-6)
+    assert not loaded.graph.findAllNodes("prim::PythonOp")
+    loaded.save(file := io.BytesIO())
+    assert torch.allclose(torch.jit.load(io.BytesIO(file.getvalue()))(A, B), IN_PYTORCHS_WORDS[call], atol=1e-6)
+
+
+def texts_of(compiled):
+    """All texts of an archive of a program."""
+    file = io.BytesIO()
+    torch.jit.save(compiled, file)
+    with zipfile.ZipFile(file) as archive:
+        return "".join(archive.read(each).decode() for each in archive.namelist() if each.endswith(".py"))
+
+
+def in_several_words(x, y, how: float = 2):
+    a = torch.linalg.inv(x) + torch.fft.fft(x).real + torch.special.entr(y) + torch.inverse(x)
+    b = torch.nn.functional.max_pool2d(x[None], 2)
+    c, _ = torch.sort(x, stable=True)
+    d = torch.norm(x, "fro") + torch.norm(x) + torch.polygamma(1, y).sum() + torch.tensordot(x, y, 1).sum() * how
+    e = torch.unique(x).sum() + torch.nn.functional.huber_loss(x, y) + torch.trapezoid(x, dx=2).sum()
+    return a, b, c, d, e
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["torch.linalg_inv(x)", "torch.fft_fft(x)", "torch.special_entr(y)", "annotate(List[int], [])", "stable=True, dim=-1, descending=False)",
+     "torch.norm(x, 2)", "torch.norm(x))", "torch.polygamma(1, y)", "torch.tensordot(x, y, ", "torch._unique2(x, True, False, False)",
+     ", 0, 1.)", "torch.zeros_like(", "torch.trapezoid(x, dx=2)", "how: float=2.)"],
+)  # fmt: skip
+def test_texts_are_in_pytorchs_words(text):
+    assert text in texts_of(torch.jit.script(in_several_words))
+
+
+def test_programs_in_pytorchs_words_are_read_as_they_were_written():
+    compiled, file = torch.jit.script(in_several_words), io.BytesIO()
+    compiled.save(file)
+    read = torch.jit.load(io.BytesIO(file.getvalue()))
+    for found, expected in zip(read(A, B + 1), in_several_words(A, B + 1), strict=True):
+        assert torch.allclose(found, expected, atol=1e-5)
+
+
+def spells(x: str):
+    return x + "\x00\x07\t\n\x0b\r\x1b \"'\\\x7fé日", x.strip(), ~len(x), f"{x!r}"
+
+
+def test_letters_that_print_nothing_are_written_in_octal_digits():
+    compiled, file = torch.jit.script(spells), io.BytesIO()
+    compiled.save(file)
+    assert torch.jit.load(io.BytesIO(file.getvalue()))(" a") == spells(" a") == compiled(" a")
+    text = texts_of(compiled)
+    assert r"\000\007\t\n\013\015\033 \"'\\\177é日" in text and "torch.__xor__(torch.len(x), -1)" in text
+
+
+def measured(x, y):
+    return (
+        torch.cdist(x, y),
+        torch.renorm(x, 2, 0, 1.0),
+        torch.chain_matmul(x, y, x),
+        torch.pdist(x, p=1.0),
+        x.clone().fill_diagonal_(3.0),
+    )
+
+
+def test_what_is_computed_in_python_is_written_as_the_operator():
+    compiled, file = torch.jit.script(measured), io.BytesIO()
+    compiled.save(file)
+    read = torch.jit.load(io.BytesIO(file.getvalue()))
+    for found, again, expected in zip(read(A, B), compiled(A, B), measured(A, B), strict=True):
+        assert torch.allclose(found, expected) and torch.equal(again, expected)
+    text = texts_of(compiled)
+    assert "torch.cdist(x, y)" in text and "torch.chain_matmul(x, y, x)" in text and "torch.pdist(x, 1.)" in text
+
+
+class Holder:
+    def __init__(self, n: int):
+        self.n = n
+
+    @staticmethod
+    def twice(n: int):
+        return Holder(2 * n)
+
+
+def names(n: int, word: str):
+    return Holder.twice(n).n, "%d %s" % (n, word) + "%s" % word  # noqa: UP031
+
+
+def test_no_name_of_an_archive_goes_on_beneath_a_class():
+    compiled, file = torch.jit.script(names), io.BytesIO()
+    compiled.save(file)
+    assert torch.jit.load(io.BytesIO(file.getvalue()))(3, "a") == names(3, "a") == (6, "3 aa")
+    text = texts_of(compiled)
+    assert "._in_Holder.twice(n, )" in text and "Holder.twice" not in text.replace("_in_Holder", "")
+    assert 'torch.percentFormat("%d %s", (n, word))' in text and 'torch.percentFormat("%s", word)' in text

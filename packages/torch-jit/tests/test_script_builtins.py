@@ -394,3 +394,43 @@ def test_an_element_of_a_tuple_is_not_added_to():
 
     with pytest.raises(RuntimeError, match=r"'Tuple\[int, int\]' object does not support augmented assign"):
         torch.jit.script(grown)
+
+
+def in_place(x):
+    y = x.clone()
+    y.multiply_(2).divide_(4).negative_().clip_(-3, -0.25).subtract_(1).absolute_()
+    return y.greater(1), y.detach_(), y.is_same_size(x), y.is_set_to(x)
+
+
+def test_second_names_of_methods_are_those_of_operators():
+    x = torch.tensor([1.0, 2.0, 8.0])
+    found, expected = torch.jit.script(in_place)(x), in_place(x)
+    assert torch.equal(found[0], expected[0]) and torch.equal(found[1], expected[1])
+    assert found[2:] == expected[2:] == (True, False)
+
+
+def put(x, places: list[torch.Tensor], values):
+    return x.index_put(places, values), x.clone().index_put_((places[0],), values, accumulate=True)
+
+
+def test_tensors_in_a_list_are_places_to_put_values_at():
+    x, places, values = torch.zeros(4), [torch.tensor([1, 3])], torch.tensor([5.0, 6.0])
+    for found, expected in zip(torch.jit.script(put)(x, places, values), put(x, places, values), strict=True):
+        assert torch.equal(found, expected)
+
+
+def slopes(x):
+    return (
+        torch.gradient(x),
+        torch.unique(x),
+        torch.unique(x, return_counts=True),
+        torch.nonzero(x),
+        torch.nonzero(x, as_tuple=True),
+    )
+
+
+def test_functions_give_as_many_tensors_as_in_python():
+    x = torch.tensor([[1.0, 2.0], [4.0, 1.0], [0.0, 4.0]])
+    for found, expected in zip(torch.jit.script(slopes)(x), slopes(x), strict=True):
+        found, expected = (each if isinstance(each, (list, tuple)) else [each] for each in (found, expected))
+        assert all(torch.equal(*pair) for pair in zip(found, expected, strict=True))

@@ -94,10 +94,9 @@ def unique_name(name):
 
 
 def _qualified(obj):
-    name = getattr(obj, "__qualname__", None) or type(obj).__qualname__
-    module = getattr(obj, "__module__", None) or "torch"
-    words = f"{module}.{name}".replace(".<locals>", "").split(".")
-    return ".".join(["__torch__", *(re.sub(r"\W", "_", word) for word in words)])
+    from ._script.types import qualified
+
+    return qualified(obj if hasattr(obj, "__qualname__") else type(obj))
 
 
 # --- modules as objects of programs ---

@@ -182,13 +182,29 @@ class Calls:
         if self.in_cases or (above.library and above.above is not None):
             return self.inline(fn, args, kwargs)
         since, frame, first = self.last(), self.frame, None
-        for way in (self.inline, self.by_cases, self._by_public_name):
+        for way in (self.inline, self.by_cases, self._as_operator, self._by_public_name):
             try:
                 return way(fn, args, kwargs)
             except (ScriptError, RecursionError) as error:
                 self.frame, first = frame, first or error
                 self.discard(since)
         raise first
+
+    def _as_operator(self, fn, args, kwargs):
+        """A call at run time of what is an operator in PyTorch, whose name archives have."""
+        public, called = getattr(torch, fn.__name__, None), operators.operator(fn.__name__)
+        if called is None or library.unwrapped(public) is not fn:
+            raise self.error(f"{fn.__name__} is no operator")
+        parameters = inspect.signature(fn).parameters
+        if any(each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD) for each in parameters.values()):
+            return self.python_operator(fn.__name__, called, args, kwargs)
+        items = self.bind(inspect.signature(fn), args, kwargs, fn.__name__)
+        given = {k: v for k, v in items.items() if not (isinstance(v, Static) and v.value is parameters[k].default)}
+        last = max((i for i, name in enumerate(parameters) if name in given), default=-1)
+        before = [name for i, name in enumerate(parameters) if i <= last]
+        places = [name for name in before if parameters[name].kind != inspect.Parameter.KEYWORD_ONLY]
+        named = {name: item for name, item in given.items() if name not in places}
+        return self.python_operator(fn.__name__, called, [items[each] for each in places], named)
 
     def _by_public_name(self, fn, args, kwargs):
         spaces = (torch, torch.nn.functional, torch.nn.init, torch.sparse, torch.linalg, torch.special)
@@ -248,8 +264,10 @@ class Calls:
 
         def call(*given):
             at = len(given) - len(named)
-            return fn(*given[:at], **dict(zip(named, given[at:])))
+            result = fn(*given[:at], **dict(zip(named, given[at:])))
+            return list(result) if is_list else result
 
+        is_list = wanted.kind() == "ListType"
         made.ival_("pyobj", call)
         made.s_("name", name)
         made.s_("operator", ",".join([name, *named]))
@@ -397,6 +415,10 @@ class Calls:
             return Static(None) if result is None else result
         if kind == "TensorType" and not library.has_row(name):
             fn = getattr(torch.Tensor, name, None)
+            if (row := library.row_of(fn)) is not None:  # another name of an operator
+                return self.row(row, [value, *args], kwargs)
+            if inspect.ismethoddescriptor(fn) and operators.operator(name) is not None:
+                return self.python_operator(name, operators.operator(name), [value, *args], kwargs)
             if inspect.isfunction(fn):
                 return self._python_method(fn, value, args, kwargs)
             names = [each for each in dir(torch.Tensor) if not each.startswith("_")]
@@ -432,6 +454,8 @@ class Calls:
             made = self.value(self.row(name, args, kwargs))
             return self.python_operator("requires_grad_", operators.operator("requires_grad_"), [made, learns], {})
         values = [self.argument(each) for each in args]
+        if name in _INDEXED and len(values) > 1 and values[1].type() == ir.ListType(types.TENSOR):
+            values[1] = self.node("prim::unchecked_cast", [values[1]], [_OPTIONAL_TENSORS]).output()
         if name in LISTED and len(values) and all(each.type().kind() == "TensorType" for each in values):
             values = [self.list_of(values)]
         named = {key: self.argument(each) for key, each in kwargs.items() if key != "_stacklevel"}
@@ -478,6 +502,10 @@ class Calls:
             if all(each.type() == values[0].type() for each in values):
                 return self.list_of(values)
         return self.value(item)
+
+
+_INDEXED = frozenset({"index", "index_put", "index_put_"})  # by tensors of which some may be None
+_OPTIONAL_TENSORS = ir.ListType(ir.OptionalType(types.TENSOR))
 
 
 def returning(fn, type, name):

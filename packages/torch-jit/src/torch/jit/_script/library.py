@@ -187,7 +187,7 @@ def row_name(name):
 _FOLDABLE = {
     len, int, float, bool, str, complex, abs, min, max, sum, round, ord, chr, tuple, list, sorted, repr, divmod, pow, any,
     all, callable, hash, torch.device, torch.finfo, torch.iinfo, torch.Size, torch.get_default_dtype, set, frozenset,
-    isinstance, issubclass, getattr, hasattr, type, format, torch._C._operator, _seams.operator, torch.promote_types, torch.result_type, torch.can_cast,
+    isinstance, issubclass, getattr, hasattr, type, format, _seams.operator, torch.promote_types, torch.result_type, torch.can_cast,
 }  # fmt: skip
 
 

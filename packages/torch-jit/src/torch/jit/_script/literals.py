@@ -19,6 +19,14 @@ def _is_same(a, b):
     return a.stride() == b.stride() and a.data_ptr() == b.data_ptr() != 0
 
 
+_ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\t": "\\t"}
+
+
+def _escaped(letter):
+    """Three octal digits for what is no printable letter: PyTorch reads no hexadecimal ones."""
+    return f"\\{ord(letter):03o}" if letter < " " or letter == "\x7f" else letter
+
+
 def literal(value, tensors=None):
     """The text of a constant; tensors become ``CONSTANTS.c0``."""
     if isinstance(value, torch.Tensor):
@@ -37,14 +45,7 @@ def literal(value, tensors=None):
         text = f"{value:.17g}"
         return text if any(each in text for each in ".en") else text + "."
     if isinstance(value, str):
-        escaped = (
-            value.replace("\\", "\\\\")
-            .replace('"', '\\"')
-            .replace("\n", "\\n")
-            .replace("\t", "\\t")
-            .replace("\r", "\\r")
-        )
-        return '"' + "".join(each if each >= " " else f"\\x{ord(each):02x}" for each in escaped) + '"'
+        return '"' + "".join(_ESCAPES.get(each) or _escaped(each) for each in value) + '"'
     if isinstance(value, torch.device):
         return f'torch.device("{value}")'
     if isinstance(value, (list, tuple)):

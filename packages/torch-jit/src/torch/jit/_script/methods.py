@@ -39,7 +39,8 @@ def manual_seed(emitter, value, seed):
 
 @handles(torch.Generator)
 def generator(emitter, device=Static(None)):
-    return emitter.python_operator("Generator", operators.operator("Generator"), [device], {})
+    given = {} if isinstance(device, Static) and device.value is None else {"device": device}
+    return emitter.python_operator("Generator", operators.operator("Generator"), [], given)
 
 
 @on("ListType", "append")

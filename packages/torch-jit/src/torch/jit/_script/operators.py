@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import re
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, _seams
 
 from . import types
 
@@ -40,6 +41,9 @@ def _computes(fn):
 def result_of(fn):
     """The type that a call gives."""
     note = inspect.signature(fn).return_annotation
+    several = re.fullmatch(r"tuple\[(\w+), \.\.\.\]", note) if isinstance(note, str) else None
+    if several is not None:  # of a number that only the run tells
+        note = f"list[{several[1]}]"
     return types.TENSOR if note in (inspect.Signature.empty, "Tensor") else types.from_annotation(note, _SOURCE)
 
 
@@ -57,27 +61,34 @@ def _defines(fn):
     return fn
 
 
-def _loss(name, *positional):
-    """A loss whose last arguments are ``positional``, among them the number of a reduction."""
-    fn = getattr(F, name)
-
-    def loss(*args, **kwargs):
-        given = dict(zip(positional, args[len(args) - min(len(positional), len(args) - 2) :])) if len(args) > 2 else {}
-        tensors = args[: len(args) - len(given)]
-        given.update(kwargs)
-        given["reduction"] = _REDUCTIONS[given.get("reduction", 1)]
-        return fn(*tensors, **given)
-
-    loss.__name__ = name
-    _table[name] = loss
+@_defines
+def smooth_l1_loss(input, target, reduction=1, beta=1.0):
+    return F.smooth_l1_loss(input, target, reduction=_REDUCTIONS[reduction], beta=beta)
 
 
-_loss("smooth_l1_loss", "reduction", "beta")
-_loss("huber_loss", "reduction", "delta")
-_loss("kl_div", "reduction")
-_loss("soft_margin_loss", "reduction")
-_loss("multilabel_margin_loss", "reduction")
-_loss("hinge_embedding_loss", "margin", "reduction")
+@_defines
+def huber_loss(input, target, reduction=1, delta=1.0):
+    return F.huber_loss(input, target, reduction=_REDUCTIONS[reduction], delta=delta)
+
+
+@_defines
+def kl_div(input, target, reduction=1, log_target=False):
+    return F.kl_div(input, target, reduction=_REDUCTIONS[reduction], log_target=log_target)
+
+
+@_defines
+def soft_margin_loss(input, target, reduction=1):
+    return F.soft_margin_loss(input, target, reduction=_REDUCTIONS[reduction])
+
+
+@_defines
+def multilabel_margin_loss(input, target, reduction=1):
+    return F.multilabel_margin_loss(input, target, reduction=_REDUCTIONS[reduction])
+
+
+@_defines
+def hinge_embedding_loss(input, target, margin=1.0, reduction=1):
+    return F.hinge_embedding_loss(input, target, margin, reduction=_REDUCTIONS[reduction])
 
 
 @_defines
@@ -131,13 +142,92 @@ def ctc_loss(log_probs, targets, input_lengths, target_lengths, blank=0, reducti
 
 for _fn in (
     torch._chunk_cat, torch._convert_indices_from_csr_to_coo, torch._softmax_backward_data, torch.dequantize,
-    torch.empty_permuted, torch.get_autocast_dtype, torch.is_autocast_cpu_enabled, torch.sym_constrain_range,
-    torch.sym_constrain_range_for_size,
+    torch.empty_permuted, torch.get_autocast_dtype, torch.sym_constrain_range, torch.sym_constrain_range_for_size,
 ):  # fmt: skip
     _defines(_fn)
 
 
+@_defines
+def is_autocast_cpu_enabled() -> bool:
+    return torch.is_autocast_enabled("cpu")
+
+
+# --- counting ---
+
+_unique_values, _unique_slices, _unique_neighbours = (
+    _seams.operator(f"_unique{each}") for each in ("", "_dim", "_consecutive")
+)
+
+
+@_defines
+def _unique2(self, sorted=True, return_inverse=False, return_counts=False) -> tuple[Tensor, Tensor, Tensor]:
+    return _unique_values(self, return_inverse, return_counts)
+
+
+@_defines
+def unique_dim(self, dim, sorted=True, return_inverse=False, return_counts=False) -> tuple[Tensor, Tensor, Tensor]:
+    return _unique_slices(self, dim, return_inverse, return_counts)
+
+
+@_defines
+def unique_consecutive(
+    self, return_inverse=False, return_counts=False, dim: int | None = None
+) -> tuple[Tensor, Tensor, Tensor]:
+    return _unique_neighbours(self, dim, return_inverse, return_counts)
+
+
+# --- pieces ---
+
+
+@_defines
+def unsafe_chunk(self, chunks, dim=0) -> list[Tensor]:
+    return torch.chunk(self, chunks, dim)
+
+
+@_defines
+def unsafe_split(self, split_size, dim=0) -> list[Tensor]:
+    return torch.split(self, split_size, dim)
+
+
+@_defines
+def unsafe_split_with_sizes(self, split_sizes, dim=0) -> list[Tensor]:
+    return torch.split(self, split_sizes, dim)
+
+
+# --- tensors as objects ---
+
+
+@_defines
+def detach_(self):
+    return self.detach_()
+
+
+@_defines
+def is_set_to(self, tensor) -> bool:
+    return self.is_set_to(tensor)
+
+
+@_defines
+def is_same_size(self, other) -> bool:
+    return self.is_same_size(other)
+
+
+@_defines
+def is_inference(self) -> bool:
+    return self.is_inference()
+
+
 # --- what only the tape knows ---
+
+
+@_defines
+def retain_grad(self) -> None:
+    self.retain_grad()
+
+
+@_defines
+def output_nr(self) -> int:
+    return self.output_nr
 
 
 @_defines

@@ -9,13 +9,11 @@ from __future__ import annotations
 import keyword
 import re
 
-from .literals import constant, is_default, literal, schema_parameters
+from .literals import constant, literal
+from .spelling import TWICE, Call
 
-__all__ = ["NAMES", "Printer", "code_and_constants", "code_of"]
+__all__ = ["Printer", "code_and_constants", "code_of"]
 
-# Operators whose last argument has no default in PyTorch, and those that are called otherwise there.
-_WHOLE = frozenset({"aten::batch_norm"})
-NAMES = {"cross_entropy": "cross_entropy_loss", "T": "numpy_T"}
 _SPECIAL = {"aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool", "aten::str": "str"}
 _WORDS = {"torch", "ops", "self", "int", "float", "bool", "str", "inf", "nan", "CONSTANTS", "annotate", "range", "getattr",
           "uninitialized", "unchecked_cast", "isinstance", "fork", "print"}  # fmt: skip
@@ -62,7 +60,7 @@ class Printer:
         head = [f"self: {self.owner}"] if self.owner else []
         for value in inputs:
             note = self.annotation(value.type())
-            default = defaults.get(value.debugName())
+            default = _of_type(defaults.get(value.debugName()), value.type())
             has = value.debugName() in defaults
             name = "self" if value is inputs[0] and value.debugName() == "self" else self.name(value)
             self.names[value] = name
@@ -130,7 +128,7 @@ class Printer:
         absorbed = set()
 
         def take(user, at):
-            if user.kind() == "prim::fork":  # the function within refers to names
+            if user.kind() == "prim::fork" or user.kind() in TWICE:  # the function within refers to names
                 return at
             # From the last input to the first: each must be computed immediately before what is taken already.
             for value in reversed(list(user.inputs())):
@@ -287,25 +285,9 @@ class Printer:
             return f"{_SPECIAL[kind]}({args[0]})"
         if kind == "aten::__getitem__" and list(node.inputs())[0].type().kind() != "TensorType":
             return f"{self._owner(args[0])}[{args[1]}]"
-        if kind in ("aten::format", "aten::percentFormat") or space == "aten":
-            return f"torch.{NAMES.get(name, name)}({', '.join(self._arguments(node, args))})"
+        if space == "aten":
+            return Call(node, args).text()
         return f"ops.{space}.{name}({', '.join(args)})"
-
-    def _arguments(self, node, args):
-        """Arguments by position, and by name after a ``*`` of the schema; trailing defaults are left out."""
-        schema = node.schema()
-        parameters = schema_parameters(schema) if schema else []
-        if len(parameters) != len(args):
-            return args
-        values = list(node.inputs())
-        parts = []
-        for (name, keyword_only, default), text, value in zip(parameters, args, values):
-            parts.append(
-                (f"{name}={text}" if keyword_only else text, default is not None and is_default(value, default))
-            )
-        while parts and parts[-1][1] and node.kind() not in _WHOLE:
-            parts.pop()
-        return [text for text, _ in parts if not (_ and "=" in text.split("(")[0])]
 
     @staticmethod
     def _owner(text):
@@ -376,7 +358,9 @@ class Printer:
         return f"torch.format{args[0]}"
 
     def write_percent_format_list(self, node, args):
-        return f"torch.percentFormat{args[0]}"
+        parts = list(node.input(0).node().inputs())
+        text, *given = [self.expression(each) for each in parts]
+        return f"torch.percentFormat({text}, {given[0] if len(given) == 1 else '(' + ', '.join(given) + ')'})"
 
     def write_int_pow(self, node, args):
         return f"int(torch.pow({', '.join(args)}))"
@@ -395,6 +379,12 @@ class Printer:
                 "mark it @torch.jit.unused, or make it part of the script"
             )
         return f"^{node.s('name') if node.hasAttribute('name') else 'python'}({', '.join(args)})"
+
+
+def _of_type(default, type):
+    """A default as its parameter has it: ``x: float = 2`` means 2.0, and PyTorch makes no float of an int there."""
+    inner = type.getElementType() if type.kind() == "OptionalType" else type
+    return float(default) if inner.kind() == "FloatType" and isinstance(default, int) else default
 
 
 def _scope(node):

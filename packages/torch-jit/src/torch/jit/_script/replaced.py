@@ -10,6 +10,7 @@ import string
 import torch
 import torch.nn.functional as F
 import torch.overrides
+from torch import _seams
 
 from .. import _ir as ir
 from . import literals, operators, types
@@ -55,7 +56,7 @@ def _code(size_average: bool | None, reduce: bool | None, reduction: str):
 
 @handles(
     torch.overrides.has_torch_function, torch.overrides.has_torch_function_unary, torch.overrides.has_torch_function_variadic,
-    _named("torch._functorch._batches", "is_seen"),
+    _seams.is_seen,
 )  # fmt: skip
 def plain(emitter, *items):
     """Tensors of a program are of no class of a user's, and no one looks on."""

@@ -14,8 +14,8 @@ from . import library, operators, types
 from .compiler import Emitter
 from .errors import ScriptError
 from .library import FUNCTIONS, SPECIAL
-from .printer import NAMES
 from .scope import FALLS, Function
+from .spelling import ROWS
 from .values import Bound, Static, TupleOf
 
 __all__ = ["BUILTINS", "FORMS", "Constants", "Operators", "Path", "TextEmitter", "TextFunction"]
@@ -81,6 +81,8 @@ class TextEmitter(Emitter):
     """Compiles a text of an archive: only what such texts hold."""
 
     def _of_python(self, value, name):
+        if self.function.library:
+            return super()._of_python(value, name)
         if isinstance(value, Operators):
             if value.space == "":
                 return Static(Operators(name))
@@ -115,6 +117,8 @@ class TextEmitter(Emitter):
         return Static(Path(path.code, full) if found is None else found)
 
     def call_python(self, fn, args, kwargs):
+        if self.function.library:
+            return super().call_python(fn, args, kwargs)
         if isinstance(fn, Operator):
             return self._operator_call(fn, args, kwargs)
         if isinstance(fn, Form):
@@ -141,7 +145,10 @@ class TextEmitter(Emitter):
             if operator.name == "complex" and all(isinstance(each, Static) for each in args):
                 return Static(complex(*(each.value for each in args)))
             if operator.name in ("format", "percentFormat"):
-                return self.formatted(operator.name, args)
+                text, *given = args
+                if operator.name == "percentFormat" and len(given) == 1:  # several are a tuple, as after a %
+                    given = self.unrolled(given[0]) or given
+                return self.formatted(operator.name, [text, *given])
             if operator.name in ("eq", "ne") and all(self.type_of(each).kind() == "EnumType" for each in args):
                 return self.compare_enums(operator.name, *map(self.value, args))
             if args and isinstance(args[0], ir.Value) and args[0].type().kind() == "GeneratorType":
@@ -150,15 +157,16 @@ class TextEmitter(Emitter):
                 packed = operators.operator(f"packed_{operator.name}")  # (data, batch_sizes, hx, params, ...)
                 return self.python_operator(operator.name, packed, args, kwargs)
             kwargs = {name: item for name, item in kwargs.items() if not (name in _IGNORED and self._is_absent(item))}
-            if not library.has_row(operator.name) and operator.name not in _NAMES:
+            if not library.has_row(operator.name) and operator.name not in ROWS:
                 fn = operators.operator(operator.name)
                 if fn is not None:
-                    return self.python_operator(operator.name, fn, args, kwargs)
+                    return self._composed(operator.name, fn, args, kwargs)
                 return self._absent_operator(operator.name)
             historic = self._historic(operator.name, args, kwargs)
             if historic is not None:
                 return historic
-            name = _NAMES.get(operator.name, operator.name)
+            name = ROWS.get(operator.name, operator.name)
+            args = args or [Static(each) for each in _UNSAID.get(name, ())]
             by_name = _BY_NAME.get(operator.name, {})
             kwargs.update({by_name[i]: item for i, item in enumerate(args) if i in by_name})
             return self.row(name, [item for i, item in enumerate(args) if i not in by_name], kwargs)
@@ -174,6 +182,17 @@ class TextEmitter(Emitter):
             return Static(False)  # a kind of tensor that there is none of here
         result = self.op(kind, *(self.value(each) for each in args))
         return TupleOf(result) if isinstance(result, (tuple, list)) else Static(None) if result is None else result
+
+    def _composed(self, name, fn, args, kwargs):
+        """An operator that is a function of Python here, compiled into this place; where that cannot be done, called."""
+        since, frame = self.last(), self.frame
+        for way in (self.inline, self.by_cases):
+            try:
+                return way(library.unwrapped(fn), args, kwargs)
+            except (ScriptError, RecursionError):
+                self.frame = frame
+                self.discard(since)
+        return self.python_operator(name, fn, args, kwargs)
 
     def _historic(self, name, args, kwargs):
         """What an operator meant in the archive's version of the format; None where it has not changed."""
@@ -212,15 +231,9 @@ class TextEmitter(Emitter):
         """None, False or 0: what these arguments are unless something special is asked for."""
         return isinstance(item, Static) and not item.value
 
-    def visit_BinOp(self, node):
-        raise self.error("a text of an archive has calls of operators, and no signs for them")
-
-    visit_ListComp = visit_GeneratorExp = visit_DictComp = visit_JoinedStr = visit_BinOp
-
-    def do_AugAssign(self, node):
-        raise self.error("a text of an archive has no assignments in place")
-
     def do_FunctionDef(self, node):
+        if self.function.library:
+            return super().do_FunctionDef(node)
         self.frame.set(node.name, Static(Local(node)))
         return FALLS
 
@@ -238,6 +251,23 @@ class TextEmitter(Emitter):
         return self.forked(emit, list(items.values()))
 
 
+def _refuse(name, what):
+    """What the language has and the texts of archives have not; functions of torch that are compiled into one may."""
+    above = getattr(Emitter, name)
+
+    def visit(self, node):
+        if not self.function.library:
+            raise self.error(f"a text of an archive has {what}")
+        return above(self, node)
+
+    setattr(TextEmitter, name, visit)
+
+
+for _name in ("visit_BinOp", "visit_ListComp", "visit_GeneratorExp", "visit_DictComp", "visit_JoinedStr"):
+    _refuse(_name, "calls of operators, and no signs for them")
+_refuse("do_AugAssign", "no assignments in place")
+
+
 class Local:
     """A function without arguments within a function: what ``fork`` takes."""
 
@@ -245,9 +275,12 @@ class Local:
         self.tree = tree
 
 
-_NAMES = {theirs: ours for ours, theirs in NAMES.items()}
 # Arguments that stand at a place there and are given by name here.
-_BY_NAME = {"softmax": {2: "dtype"}, "log_softmax": {2: "dtype"}, "_safe_softmax": {2: "dtype"}}
+_BY_NAME = {
+    **{name: {2: "dtype"} for name in ("softmax", "log_softmax", "_safe_softmax")},
+    **{name: {2: "alpha"} for name in ("add", "add_", "sub", "sub_", "rsub")},
+}
+_UNSAID = {"is_autocast_enabled": ["cuda"]}  # what calls without arguments mean
 _IGNORED = frozenset({"layout", "pin_memory", "non_blocking"})  # arguments that our rows do not have
 _LAYERS = frozenset({"gru", "lstm", "rnn_relu", "rnn_tanh"})  # of packed sequences they are functions of Python
 

@@ -284,9 +284,13 @@ def named_tuple(cls, source=None):
 
 
 def qualified(obj):
-    """The name under which programs know a Python class or function: ``__torch__.package.Name``."""
-    name = f"{obj.__module__}.{obj.__qualname__}".replace("<locals>.", "").replace("<lambda>", "lambda_")
-    return "__torch__." + re.sub(r"[^\w.]", "_", name.removeprefix("__main__."))
+    """The name under which programs know a Python class or function: ``__torch__.package.Name``.
+
+    No name of an archive goes on beneath a class or function: what one is defined in is a part of another name.
+    """
+    around, _, name = obj.__qualname__.replace("<locals>.", "").replace("<lambda>", "lambda_").rpartition(".")
+    places = [obj.__module__ or "torch", *(f"_in_{each}" for each in around.split(".") if each), name]
+    return "__torch__." + re.sub(r"[^\w.]", "_", ".".join(places).removeprefix("__main__."))
 
 
 def of_value(value):
