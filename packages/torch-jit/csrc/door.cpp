@@ -148,6 +148,35 @@ py::object computed(const Program& p, const Slots& slots, const py::object& inpu
   return all;
 }
 
+// What an operator said, and the line that it stands in: a compiled function is no script, whose traceback would tell.
+std::string plainly(const std::string& text) {
+  constexpr std::string_view kTraceback = "\nTraceback of TorchScript (most recent call last):\n", kFile = "  File ";
+  size_t at = text.find(kTraceback);
+  if (at == std::string::npos) return text;
+  std::string place;
+  for (at += kTraceback.size(); text.compare(at, 2, "  ") == 0; at = text.find('\n', at) + 1)
+    if (text.compare(at, kFile.size(), kFile) == 0) place = text.substr(at + 2, text.find(", in ", at) - at - 2);
+  return text.substr(text.find(": ", at) + 2) + "\nin a compiled function: " + place;
+}
+
+[[noreturn]] void rethrow_plainly() {
+  try {
+    throw;
+  } catch (const Raised& e) {
+    throw Raised(e.kind(), e.class_name(), plainly(e.what()));
+  } catch (const Error& e) {
+    throw Error(e.kind(), plainly(e.what()));
+  }
+}
+
+PyObject* raise_plainly() {
+  try {
+    rethrow_plainly();
+  } catch (...) {
+    return python::api->raise();
+  }
+}
+
 PyObject* replay(Door* d, const Program& p, const Slots& slots, PyObject* args, PyObject* kwargs) {
   try {
     Restored restored{p.sets_grad, p.state.grad};
@@ -165,7 +194,7 @@ PyObject* replay(Door* d, const Program& p, const Slots& slots, PyObject* args, 
       return nullptr;
     }
   } catch (...) {
-    if (!p.pure) return python::api->raise();
+    if (!p.pure) return raise_plainly();
   }
   return as_written(d, args, kwargs);  // once more, for the error that names the line
 }

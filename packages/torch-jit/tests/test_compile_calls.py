@@ -50,6 +50,23 @@ def test_errors_keep_the_traceback_of_the_program():
     assert error.traceback[-1].name == "g"
 
 
+def test_an_error_of_a_program_that_has_changed_something_is_that_of_its_operator():
+    def f(x, i):
+        x.add_(1)
+        return torch.nn.functional.embedding(i, x)
+
+    compiled = torch.compile(f)
+    compiled(torch.ones(3, 2), torch.tensor([0]))
+    x = torch.ones(3, 2)
+    with pytest.raises(IndexError) as found:
+        compiled(x, torch.tensor([9]))
+    assert x.tolist() == [[2, 2]] * 3  # once
+    line = f.__code__.co_firstlineno + 2
+    with pytest.raises(IndexError) as expected:
+        f(torch.ones(3, 2), torch.tensor([9]))
+    assert str(found.value) == f'{expected.value}\nin a compiled function: File "{__file__}", line {line}'
+
+
 def test_every_frame_of_a_traceback_can_be_asked_for_its_variables():
     def make(args):
         return torch.compile(lambda x, i: (x + args).index_select(0, i))
