@@ -2,16 +2,19 @@
 #include "torch/core/ops/conv.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <type_traits>
 
 #include "dispatch/register.h"
 #include "dispatch/work.h"
 #include "ops/conv/shape.h"
+#include "ops/conv/whole.h"
 #include "ops/format.h"
 #include "ops/planes.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/reduce.h"
 #include "torch/core/ops/view.h"
 
 namespace torch {
@@ -135,13 +138,36 @@ void choose_formats(Geometry& g, const Tensor& image, const Tensor& weight, cons
       (kernels.takes_channels_last_weights && has_channels_last(weight) && weight.size(1) * g.shape.taps() <= kLargest);
 }
 
-// Computed in float or double; integers are exact up to 2^53.
+double largest(const Tensor& t) {
+  if (!t || t.numel() == 0) return 0;
+  const auto [low, high] = aminmax(t, std::nullopt, false);
+  return std::max(std::abs(number_of(low).to_double()), std::abs(number_of(high).to_double()));
+}
+// Integers whose sums may need more digits than a double has, or than it gives when it becomes one of fewer bytes.
+bool are_too_large_for_double(const Geometry& g, const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  if (!is_integral(input.dtype())) return false;
+  const double limit = input.item_size() == 8 ? 0x1p53 : 0x1p31;
+  const double terms = double(g.shape.taps()) * double(g.in_channels) / double(g.shape.groups);
+  return largest(input) * largest(weight) * terms + largest(bias) >= limit;
+}
+
+Tensor whole_convolution_of(const Geometry& g, const Tensor& input, const Tensor& weight, const Tensor& bias) {
+  const ConvShape& s = g.shape;
+  const int64_t* const from = g.transposed ? s.out : s.in;
+  const Tensor x = reshape(input, {s.n, g.in_channels, from[0], from[1], from[2]});
+  const Tensor w = reshape(weight, {weight.size(0), weight.size(1), s.taps()});
+  const Tensor y = g.transposed ? whole_convolution_transposed(s, x, w) : whole_convolution(s, x, w);
+  return reshape(bias ? add(y, reshape(bias, {g.out_channels, 1, 1, 1})) : y, g.result);
+}
+
+// Computed in float or double; integers too, where that is exact.
 Tensor convolution_of(const Tensor& input, const Tensor& weight, const Tensor& bias, IntArrayRef stride,
                       IntArrayRef padding, IntArrayRef dilation, bool transposed, IntArrayRef output_padding,
                       int64_t groups) {
   Geometry g(input, weight, bias, stride, padding, dilation, transposed, output_padding, groups);
   const DType compute = compute_type(g.op, input.dtype(), DType::Float64);
   if (input.is_meta()) return empty_tensor(g.result, input.dtype(), input.device());
+  if (are_too_large_for_double(g, input, weight, bias)) return whole_convolution_of(g, input, weight, bias);
   const Tensor b = dense(bias, compute);
   Tensor out;
   with_type(compute, [&](auto zero) {

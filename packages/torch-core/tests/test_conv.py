@@ -224,6 +224,36 @@ def test_integers_convolve_exactly():
     np.testing.assert_array_equal(y.numpy(), reference(x, w))
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.int16])
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_integers_that_no_double_holds_convolve_exactly_and_wrap(dims, dtype):
+    conv, transposed = (getattr(torch, f"{name}{dims}d") for name in ("conv", "conv_transpose"))
+    high = {torch.int64: 2**45, torch.int32: 2**25, torch.int16: 2**6}[dtype]  # products with it wrap
+    for sizes, options in (
+        ((2, 4, 7, 6, 5), {}),
+        ((4, 7, 5, 6), {"stride": 2, "padding": 1, "groups": 2}),
+        ((1, 4, 8, 9, 7), {"stride": 3, "padding": 2, "dilation": 2, "groups": 4}),
+        ((0, 4, 5, 5, 5), {"padding": 1}),
+    ):
+        sizes = sizes[: dims + 2] if sizes[1] == 4 else sizes[: dims + 1]
+        x = torch.from_numpy(RNG.integers(-999, 999, sizes)).to(dtype).movedim(-1, 0).contiguous().movedim(0, -1)
+        groups = options.get("groups", 1)
+        w = torch.from_numpy(RNG.integers(-999, 999, (8, 4 // groups, *(3, 2, 1)[:dims]))).to(dtype)
+        v = torch.from_numpy(RNG.integers(-999, 999, (4, 2, *(3, 2, 1)[:dims]))).to(dtype)
+        b = torch.from_numpy(RNG.integers(-9, 9, 8)).to(dtype)
+        for call in (
+            lambda x, b, w=w, options=options: conv(x, w, b, **options),
+            lambda x, b, v=v, options=options, n=2 * groups: transposed(x, v, b if b is None else b[:n], **options),
+        ):
+            for bias in (None, b):
+                small = call(x, None if bias is None else bias * 0)
+                large = call(x * high + 1, bias)
+                ones = call(torch.ones_like(x), bias)
+                assert large.dtype == dtype and large.is_contiguous()
+                assert torch.equal(large, small * high + ones)
+    assert torch.conv1d(torch.tensor([[[2**53 + 1]]]), torch.tensor([[[1]]])).item() == 2**53 + 1
+
+
 def test_half_types_are_computed_in_float():
     x, w = noise(2, 3, 7, 7, dtype="float16"), noise(4, 3, 3, 3, dtype="float16")
     y = torch.conv2d(torch.from_numpy(x), torch.from_numpy(w))
