@@ -273,7 +273,10 @@ bool Recorder::attach(Tensor& out, uint32_t nr, bool view) {
     if (autograd::requires_grad(*out) || !node_of(*out)->is_leaf()) return false;
     detach_in_place(*out);
   }
-  if (TORCH_UNLIKELY(out->use_count() > 1)) out = alias_without_graph(out);
+  if (TORCH_UNLIKELY(out->use_count() > 1)) {  // somebody beneath keeps it: a mode that notes results
+    const Tensor kept = std::exchange(out, alias_without_graph(out));
+    if (view && kept->base && !out->base) (out->base = kept->base)->retain();
+  }
   TensorImpl& t = *out;
   if (given_) node_->retain();
   given_ = true;  // the first output takes over the recorder's reference

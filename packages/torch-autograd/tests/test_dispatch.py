@@ -79,6 +79,28 @@ def test_a_mode_stands_beneath_autograd_and_vmap():
     assert names == [("aten.sin.default", (3, 2))] and y.requires_grad
 
 
+def test_writes_to_views_are_recorded_beneath_a_mode_that_keeps_results():
+    class Keeping:
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            kept.append(func(*args, **kwargs or {}))
+            return kept[-1]
+
+    kept: list = []
+    x = torch.ones(3, 2, requires_grad=True)
+    _dispatch.push(Keeping())
+    try:
+        y = x.clone()
+        row = y[0]
+        row.mul_(3)
+        y[1] = 0
+        parts = y.view(6).unsqueeze(0)
+        (gradient,) = torch.autograd.grad(parts.sum(), x)
+    finally:
+        _dispatch.pop()
+    assert row._base is y
+    assert gradient.tolist() == [[3, 3], [0, 0], [1, 1]]
+
+
 def test_nothing_is_left_of_a_graph_of_wrappers():
     from torch.autograd import _C
 
