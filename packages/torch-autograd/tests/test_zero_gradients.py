@@ -121,3 +121,16 @@ def test_a_write_to_a_view_passes_zeros_on():
     whole[1:3] = torch.relu(x)
     (g,) = torch.autograd.grad(torch.relu(whole).sum(), base, create_graph=True)
     assert torch.equal(torch.autograd.grad((g * torch.arange(4.0)).sum(), base)[0], torch.zeros(4))
+
+
+def test_what_a_copy_overwrites_gets_zeros():
+    x, source = torch.ones(3, requires_grad=True), torch.ones(3, requires_grad=True)
+    for given in (source, source.detach()):
+        y = x * 2
+        y.copy_(given)
+        assert y.requires_grad
+        assert torch.autograd.grad(y.sum(), x)[0].tolist() == [0, 0, 0]
+    y = x * 2
+    y[:] = 5
+    y.sum().backward()
+    assert x.grad.tolist() == [0, 0, 0]

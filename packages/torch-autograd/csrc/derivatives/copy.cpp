@@ -17,6 +17,7 @@ struct Copied {
 // What self was before has no influence any more.
 struct CopyInto {
   void grad(const Tensor& g, Backward& b) const {
+    if (b.needs(0)) b.zero(0);
     if (b.needs(1)) b[1] = back_to(b.shape(1).device, g);
   }
 };
