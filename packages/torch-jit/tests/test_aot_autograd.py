@@ -86,6 +86,31 @@ def test_a_module_trains_as_it_does_by_itself(compile):
         torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12, msg=name)
 
 
+def _placed(x):
+    y = x.new_zeros(3, 8)
+    y[:, 1:] = x
+    return y
+
+
+def _changed(x):
+    y = x.clone()
+    y[0] = 0
+    y[1].mul_(3)
+    return y.mul_(2)
+
+
+@pytest.mark.parametrize("function", [_placed, _changed])
+def test_memory_that_a_backward_pass_writes_to_is_new_in_each(function):
+    compiled = aot_function(function, fw_compiler=nop, bw_compiler=nop)
+    x = torch.randn(3, 7, requires_grad=True)
+    y = compiled(x)
+    for _ in range(2):
+        factor = torch.randn(y.shape)
+        (found,) = torch.autograd.grad(y, x, factor, retain_graph=True)
+        (wanted,) = torch.autograd.grad(function(x), x, factor)
+        assert torch.equal(found, wanted)
+
+
 def test_compiling_changes_neither_arguments_nor_random_numbers():
     module, x = nn.BatchNorm1d(3), torch.randn(4, 3)
     before, state = module.running_mean.clone(), torch.get_rng_state()

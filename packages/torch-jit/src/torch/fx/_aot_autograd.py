@@ -96,16 +96,39 @@ def min_cut_rematerialization_partition(
 
 
 def _halves(joint_module, count):
-    """The nodes of a joint graph, those that wait for gradients of results, the results, and the gradients."""
-    late: set[Node] = set()
+    """The nodes of a joint graph, those that wait for gradients of results, the results, and the gradients.
+
+    Memory that the backward pass writes to is made there, so that it is new in each pass and read behind the writes.
+    """
     nodes = [node for node in joint_module.graph.nodes if node.op != "output"]
-    for node in nodes:
-        if (node.op == "placeholder" and node.target.startswith("tangents")) or any(
-            used in late for used in node.all_input_nodes
-        ):
-            late.add(node)
     results = list(joint_module.graph.output_node().args[0])
+    late = _behind({n for n in nodes if n.op == "placeholder" and n.target.startswith("tangents")}, nodes)
+    begin = next((i for i, n in enumerate(nodes) if n in late and n.op != "placeholder"), len(nodes))
+    writes = [n for n in nodes if n.op == "call_function" and n.is_impure(impure_random=False)]
+    late = _behind(late | set(nodes[begin:]).intersection(writes), nodes)
+    early = _before([*(n for n in results[:count] if isinstance(n, Node)), *(n for n in writes if n not in late)])
+    while made := _before([n.args[0] for n in writes if n in late and isinstance(n.args[0], Node)]) - early - late:
+        late = _behind(late | made, nodes)
     return nodes, late, results[:count], results[count:]
+
+
+def _behind(found, nodes):
+    """These nodes, and all that take what they give."""
+    for node in nodes:
+        if any(used in found for used in node.all_input_nodes):
+            found.add(node)
+    return found
+
+
+def _before(nodes):
+    """These nodes but for inputs, and all that give what they take."""
+    found, left = set(), list(nodes)
+    while left:
+        node = left.pop()
+        if node not in found and node.op not in ("placeholder", "get_attr"):
+            found.add(node)
+            left += node.all_input_nodes
+    return found
 
 
 def _two(joint_module, nodes, late, outputs, gradients, kept, again):
