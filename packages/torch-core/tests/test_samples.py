@@ -92,11 +92,15 @@ def swapped(t):
     return t.transpose(0, -1).contiguous().transpose(0, -1) if t.dim() > 1 else t
 
 
+def behind(t):
+    return torch.cat([t.new_zeros(4), t.reshape(-1)])[4:].view(t.shape)
+
+
 @every_row
 def test_strides_do_not_matter(schema):
     if any(word in schema for word in OF_MEMORY):
         pytest.skip("speaks of memory itself")
-    for change in (gaps, swapped):
+    for change in (gaps, swapped, behind):
         for (args, kwargs), (others, named) in zip(cases(schema), cases(schema), strict=True):
             expected = run(schema, args, kwargs)
             try:
