@@ -364,3 +364,44 @@ def test_no_name_of_an_archive_goes_on_beneath_a_class():
     text = texts_of(compiled)
     assert "._in_Holder.twice(n, )" in text and "Holder.twice" not in text.replace("_in_Holder", "")
     assert 'torch.percentFormat("%d %s", (n, word))' in text and 'torch.percentFormat("%s", word)' in text
+
+
+def with_numbers(x, mask):
+    return (
+        2 - x,
+        2 / x,
+        7 // x,
+        3 + x,
+        torch.sub(5, x, alpha=2),
+        mask & True,
+        torch.where(mask, True, False),
+        torch.mul(True, mask),
+    )
+
+
+def counted(n: int, yes: bool) -> int:
+    return n + True + yes
+
+
+def test_arithmetic_of_truths_stays_that_of_numbers():
+    compiled, file = torch.jit.script(counted), io.BytesIO()
+    compiled.save(file)
+    assert torch.jit.load(io.BytesIO(file.getvalue()))(3, True) == compiled(3, True) == 5
+
+
+def test_arithmetic_of_numbers_with_tensors_has_the_tensor_first():
+    x, mask, file = torch.tensor([1.0, 4.0]), torch.tensor([True, False]), io.BytesIO()
+    traced = torch.jit.trace(with_numbers, (x, mask))
+    traced.save(file)
+    for found, expected in zip(
+        torch.jit.load(io.BytesIO(file.getvalue()))(x, mask), with_numbers(x, mask), strict=True
+    ):
+        assert torch.equal(found, expected) and found.dtype == expected.dtype
+    calls = (
+        "rsub(x, 2)",
+        "mul(torch.reciprocal(x), 2)",
+        "floor_divide(torch.tensor(7), x)",
+        "add(x, 3)",
+        "rsub(x, 5, 2)",
+    )
+    assert all(f"torch.{call}" in traced.code for call in (*calls, "bitwise_and(mask, torch.tensor(True))"))

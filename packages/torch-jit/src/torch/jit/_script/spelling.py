@@ -39,6 +39,9 @@ _WHOLE = frozenset({"batch_norm", "instance_norm", "linspace", "logspace", "nati
 _OF_NUMBERS = frozenset(
     {"bitwise_not", "eye", "is_autocast_enabled", "repr"}
 )  # other rows have rules where they are those of tensors
+_OF_TRUTHS = frozenset(
+    {"add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor", "where"}
+)  # where PyTorch makes 1 of True
 _POOLS = [f"{kind}_pool{n}d{end}" for kind, ends in (("max", ("", "_with_indices")), ("avg", ("",))) for n in (1, 2, 3) for end in ends]  # fmt: skip
 
 
@@ -48,12 +51,15 @@ class Call:
     def __init__(self, node, texts):
         self.kind, self.texts = node.kind().partition("::")[2], list(texts)
         self.name, self.values = _NAMES.get(self.kind, self.kind), list(node.inputs())
+        is_of_tensors = "TensorType" in [each.type().kind() for each in self.values]
+        if self.kind in _OF_TRUTHS and is_of_tensors:
+            self.texts = [f"torch.tensor({each})" if each in ("True", "False") else each for each in self.texts]
         parameters = schema_parameters(node.schema()) if node.schema() else []
-        self.places, self.named, self.whole = list(texts), {}, None
+        self.places, self.named, self.whole = list(self.texts), {}, None
         if len(parameters) == len(self.texts):
-            self._by_name(parameters)
+            self._by_name(parameters, is_of_tensors)
 
-    def _by_name(self, parameters):
+    def _by_name(self, parameters, is_of_tensors):
         self.parameters = [name for name, *_ in parameters]
         silent = [default is not None and is_default(v, default) for v, (*_, default) in zip(self.values, parameters)]
         keyed = [keyword_only for _, keyword_only, _ in parameters]
@@ -64,9 +70,7 @@ class Call:
         each = zip(self.parameters, self.texts, keyed, silent)
         self.named = {name: text for name, text, by_name, quiet in each if by_name and not quiet}
         rule = _RULES.get(self.kind)
-        if rule is not None and (
-            self.kind in _OF_NUMBERS or "TensorType" in [each.type().kind() for each in self.values]
-        ):
+        if rule is not None and (self.kind in _OF_NUMBERS or is_of_tensors):
             rule(self)
 
     def text(self):
@@ -95,6 +99,22 @@ class Call:
     def is_given(self, name):
         """Whether an argument says anything: whether it may be other than None."""
         return self.known(name) is not None
+
+
+def _number_first(call):
+    """Arithmetic of a number with a tensor, where PyTorch's operators have the tensor first."""
+    kinds = [each.type().kind() for each in call.values[:2]]
+    if kinds[0] == "TensorType" or kinds[1] != "TensorType":
+        return
+    number, tensor = call.texts[:2]
+    if call.kind in ("add", "mul"):
+        call.places = [tensor, number]
+    elif call.kind == "sub":
+        call.name, call.places, call.named = "rsub", [tensor, number, *call.named.values()], {}
+    elif call.kind == "floor_divide" or call.named:
+        call.places[0] = f"torch.tensor({number})"
+    else:
+        call.name, call.places = "mul", [f"torch.reciprocal({tensor})", number]
 
 
 def _turned(call):
@@ -201,7 +221,7 @@ def _unique_runs(call):
 
 
 _RULES = {
-    "polygamma": _turned, "pad": _padded, "squeeze": _without_dim, "squeeze_": _without_dim, "any": _without_dim, "all": _without_dim,
+    **dict.fromkeys(("add", "mul", "sub", "div", "true_divide", "floor_divide"), _number_first), "polygamma": _turned, "pad": _padded, "squeeze": _without_dim, "squeeze_": _without_dim, "any": _without_dim, "all": _without_dim,
     "prod": _without_dim, "bitwise_not": _inverted, "eye": _square, "norm": _normed, "sort": _ordered, "argsort": _ordered, "trapezoid": _integrated,
     "trapz": _integrated, "cumulative_trapezoid": _integrated, "linalg_vander": _nth_vander, "max_unpool3d": _unpooled,
     "_holds": _held, "is_autocast_enabled": _autocast, "repr": _quoted, "huber": _hubered, "_unique": _unique, "_unique_dim": _unique_along, "_unique_consecutive": _unique_runs,
