@@ -110,7 +110,7 @@ def test_ints_and_floats_of_tensors():
     "found",
     [
         lambda x: x.nonzero(), lambda x: x[x > 3], lambda x: x.masked_select(x > 2), lambda x: x[x.sum(1) > 10], lambda x: x.unique(),
-        lambda x: x[:, x[0] > 1].T, lambda x: torch.where(x > 3)[0], lambda x: x[0].repeat_interleave(x[0].int() % 3),
+        lambda x: x[:, x[0] > 1].T, lambda x: torch.where(x > 3)[0], lambda x: x.nonzero(as_tuple=True)[1], lambda x: x[0].repeat_interleave(x[0].int() % 3),
         lambda x: torch.bincount(x.flatten().int()),
     ],
 )  # fmt: skip

@@ -111,7 +111,7 @@ def found_in_values(name: str, arguments: dict, results: list) -> tuple[int, lis
         masks = [t for t in arguments["indices"] if t is not None and t.dtype in (torch.bool, torch.uint8)]
         apart = places != list(range(places[0], places[-1] + 1)) if places else False
         return (0 if apart else places[0], [0]) if masks and results[0].dim() else None
-    if name in ("nonzero", "argwhere") or (name == "where" and len(arguments) == 1):
+    if name in ("nonzero", "nonzero_tuple", "argwhere") or (name == "where" and len(arguments) == 1):
         return 0, list(range(len(results)))
     if not name.startswith(("_unique", "masked_select", "repeat_interleave", "bincount")):
         return None
