@@ -12,7 +12,8 @@ namespace torch {
 
 namespace {
 
-// Zeros of the size of an image of `channels` with its padding: tap t of position p is its element p stride + t dilation.
+// Zeros of the size of an image of `channels` with its padding: tap t of position p is its element p stride + t
+// dilation.
 Tensor padded_zeros(const ConvShape& s, const Tensor& like, int64_t channels) {
   int64_t sizes[5] = {s.n, channels};
   for (int k = 0; k < 3; ++k)
