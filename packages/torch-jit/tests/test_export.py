@@ -635,6 +635,60 @@ def test_the_module_of_a_program_says_its_arguments_and_is_exported_again():
         assert torch.equal(found, wanted)
 
 
+class Draws(nn.Module):
+    def forward(self, x):
+        drawn = torch.empty_like(x)
+        return (
+            x + drawn.normal_(),
+            nn.functional.gumbel_softmax(x, hard=True),
+            torch.empty(x.shape).uniform_(-1, 3) * x,
+            torch.zeros_like(x).exponential_(2.0).sqrt(),
+            torch.empty_like(x).random_(0, 5),
+            torch.empty_like(x).cauchy_(1.0).log_normal_(),
+        )
+
+
+def test_tensors_that_are_filled_with_random_numbers_are_in_a_program_and_its_file():
+    program = export(Draws(), (torch.randn(3, 4),), dynamic_shapes={"x": {0: Dim("b")}})
+    buffer = io.BytesIO()
+    torch.export.save(program.run_decompositions(), buffer)
+    buffer.seek(0)
+    x = torch.randn(5, 4)
+    torch.manual_seed(0)
+    wanted = Draws()(x)
+    for each in (program, torch.export.load(buffer)):
+        torch.manual_seed(0)
+        for found, value in zip(each.module()(x), wanted, strict=True):
+            assert torch.equal(found, value)
+
+
+class Turned(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("held", torch.zeros(3))
+
+    def forward(self, x):
+        y = x * 2
+        first = y[:1]
+        y.unsqueeze_(1).mul_(3)
+        y[0, 0].add_(1)
+        return y.size(2) * y, first, x.exp().t_().squeeze_(), x[:2].transpose_(0, 1)
+
+
+def test_tensors_that_the_program_made_may_change_their_shape_in_place():
+    program = export(Turned(), (torch.randn(3, 4),), dynamic_shapes={"x": {0: Dim("b")}})
+    same(Turned(), program, torch.randn(5, 4))
+
+
+def test_inputs_and_buffers_may_not_change_their_shape_in_place():
+    class Changes(Turned):
+        def forward(self, x):
+            return self.held.unsqueeze_(0) + x
+
+    with pytest.raises(UserError, match="unsqueeze_, which changes the shape of a tensor in place: use unsqueeze"):
+        export(Changes(), (torch.randn(3),))
+
+
 class AnyNumber(nn.Module):
     def forward(self, *tensors):
         return sum(tensors)

@@ -71,3 +71,18 @@ def test_recurrent_layers_over_texts_of_any_length_are_written_after_decompositi
     wanted, last = net(x)
     for found, each in zip(run(proto, x), (wanted, *(last if kind == "LSTM" else [last])), strict=True):
         torch.testing.assert_close(torch.from_numpy(found), each, rtol=1e-5, atol=1e-5)
+
+
+class Encoder(nn.Module):
+    def forward(self, x):
+        made = torch.empty_like(x)
+        return x + made.normal_(3.0, 0.5), made.uniform_(-1, 5) + x, torch.empty_like(x).exponential_(4.0)
+
+
+def test_tensors_that_are_filled_with_random_numbers_are_written():
+    x = torch.zeros(100, 100)
+    proto = torch.onnx.export(Encoder(), (x,), dynamo=True).model_proto
+    normal, uniform, exponential = (torch.from_numpy(t) for t in run(proto, x))
+    assert abs(normal.mean() - 3) < 0.05 and abs(normal.std() - 0.5) < 0.05
+    assert abs(uniform.mean() - 2) < 0.1 and -1 <= uniform.min() < -0.9 and 4.9 < uniform.max() <= 5
+    assert abs(exponential.mean() - 0.25) < 0.02 and exponential.min() >= 0

@@ -208,8 +208,17 @@ def _upsample(mode, input, output_size, align_corners, factors=()):
     return torch.nn.functional.interpolate(input, mode=mode, align_corners=align_corners, **given)
 
 
+def _drawn(fill):
+    """Numbers of a tensor's shape and dtype, drawn by what fills one in place."""
+    return lambda self, *args, generator=None: getattr(torch.empty_like(self), fill)(*args, generator=generator)
+
+
 #: what stands below the functions that users know
 BELOW = SimpleNamespace(
+    **{
+        name: _drawn(f"{name.removesuffix('_functional')}_")
+        for name in ("cauchy", "exponential", "geometric", "log_normal", "normal_functional", "random", "uniform")
+    },
     **{
         name: lambda input, output_size, align_corners, *factors, _mode=mode: _upsample(
             _mode, input, output_size, align_corners, *factors[:1]

@@ -32,6 +32,7 @@ __all__ = ["COMPOSED", "Maker", "Rule", "table"]
 COMPOSED = {
     "_adaptive_avg_pool2d", "_adaptive_avg_pool3d", "_log_softmax", "_native_batch_norm_legit_no_training", "_softmax", "gru", "lstm",
     "max_pool2d_with_indices", "max_pool3d_with_indices", "native_group_norm", "native_layer_norm", "rnn_relu", "rnn_tanh", "scaled_dot_product_attention",
+    "cauchy", "exponential", "geometric", "log_normal", "normal_functional", "random", "uniform",
     "einsum", "upsample_bicubic2d", "upsample_bilinear2d", "upsample_linear1d", "upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d",
     "upsample_trilinear3d",
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -12,8 +13,16 @@ from ._places import Places
 from ._tape import Call, Ref, Tape, Value
 from ._views import Held
 
-#: in place, by giving the tensor another shape and not other values
-_METADATA = {"squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "detach_", "as_strided_"}
+#: in place, by giving the tensor another shape and not other values: what is a view otherwise, and all else
+_VIEWED = {"squeeze_", "unsqueeze_", "transpose_", "t_", "swapaxes_", "swapdims_"}
+_METADATA = {"detach_", "as_strided_", "resize_", "set_", "resize_as_"}
+
+
+#: what fills a tensor with random numbers, and the operator that gives such numbers
+_DRAWN = {
+    "cauchy_": "cauchy", "exponential_": "exponential", "geometric_": "geometric", "log_normal_": "log_normal",
+    "normal_": "normal_functional", "random_": "random", "uniform_": "uniform",
+}  # fmt: skip
 
 
 class Writes:
@@ -29,11 +38,15 @@ class Writes:
     _fresh: dict[int, torch.Tensor]
     _buffers: set[str]
     _refer: Any
+    _hold: Any
+    operator: Any
     _function_called: tuple[str, str] | None
 
     def _write(self, func, name, schema, arguments, args, kwargs):
         target = next(iter(arguments.values()))
-        if name in _METADATA or name in ("resize_", "set_", "resize_as_"):
+        if name in _VIEWED and self._made_here(target):
+            return self._viewed(func, name, args, kwargs)
+        if name in _VIEWED or name in _METADATA:
             raise self.refuse(f"calls {name}, which changes the shape of a tensor in place: use {name[:-1]}")
         plain = name[:-1]
         number = self.number(target)
@@ -54,6 +67,8 @@ class Writes:
             n = self._copied(number, values[0], before)
         elif name == "zero_":
             n = self.emit("zeros_like", number)
+        elif name in _DRAWN:
+            n = self._numbers_drawn(_DRAWN[name], number, dict(zip(names, values, strict=True)), target)
         elif plain not in _rows.schemas():
             raise self.refuse(f"calls {name}, which has no form that does not write")
         else:
@@ -62,6 +77,24 @@ class Writes:
                 n = self.emit("_to_copy", n, dtype=before.dtype)
         self._replace(held, n)
         return result
+
+    def _made_here(self, tensor: torch.Tensor) -> bool:
+        self.number(tensor)
+        held = self._held[id(tensor)]
+        return held.root.source is None or bool(held.path)
+
+    def _viewed(self, func: Any, name: str, args: tuple, kwargs: dict) -> torch.Tensor:
+        """A tensor that becomes a view of what it was."""
+        view = self.operator(_seams.operator(name[:-1]), name[:-1], args, kwargs)
+        result = func(*args, **kwargs)
+        self._hold(replace(self._held[id(view)], tensor=result))
+        return result
+
+    def _numbers_drawn(self, name: str, like: int, arguments: dict, result: torch.Tensor) -> int:
+        given = {"self": Ref(like), **{k: v for k, v in arguments.items() if k != "generator"}}
+        n, operator = self.tape.new(result), getattr(torch.ops.aten, name).default
+        self._note(Call(name, operator, given, frozenset(), {}, [n], True, self.places.here()))
+        return n
 
     def _own(self, held: Held) -> Held:
         """A tensor that the program made by numbers is a copy of them in each run."""

@@ -75,6 +75,25 @@ def rand(w, a, out):
     return w.op(kind, w.op("Expand", w.const(0, out[0].dtype), w.ints(a.size)), dtype=_types.number(out[0].dtype))
 
 
+@rule("uniform")
+def uniform(w, a, out):
+    low, high = float(vars(a).get("from", 0.0)), float(getattr(a, "to", 1.0))
+    return w.op("RandomUniformLike", a.self, low=low, high=high, dtype=_types.number(out[0].dtype))
+
+
+@rule("normal_functional")
+def normal_functional(w, a, out):
+    mean, scale = float(getattr(a, "mean", 0.0)), float(getattr(a, "std", 1.0))
+    return w.op("RandomNormalLike", a.self, mean=mean, scale=scale, dtype=_types.number(out[0].dtype))
+
+
+@rule("exponential")
+def exponential(w, a, out):
+    dtype = out[0].dtype
+    left = w.op("Sub", w.const(1.0, dtype), w.op("RandomUniformLike", a.self, dtype=_types.number(dtype)))
+    return w.op("Div", w.op("Log", left), w.const(-float(getattr(a, "lambd", 1.0)), dtype))
+
+
 @rule("bernoulli", since=15)
 def bernoulli(w, a, out):
     chances = a.self if not hasattr(a, "p") else w.op("Expand", w.const(float(a.p), torch.float32), w.shape(a.self))
