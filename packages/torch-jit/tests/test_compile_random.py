@@ -22,6 +22,9 @@ SCALE = 2
 TABLE = {"a": 1.5, "b": [1, 2]}
 WEIGHT = torch.ones(3)
 
+class Settings:
+    rate = 1
+
 class Box:
     count = 0
     def __init__(self, v):
@@ -54,6 +57,8 @@ def helper(a, b=1, *rest, c=None, **more):
     for r in rest:
         a = a + r
     return a + b + len(more)
+
+helper.gain = 2
 
 def make():
     cell = 3
@@ -93,6 +98,8 @@ class Writer:
                 "BOX.twice",
                 "net.k",
                 "x.shape[0]",
+                "Settings.rate",
+                "helper.gain",
             ]
         )
 
@@ -107,7 +114,7 @@ class Writer:
                 f"{a}.t().contiguous().t()", f"{a}.view(-1).view(2, 3)", f"{a}[[1, 0]]", f"{a}[:, [0, 2, 1]]", f"{a} @ torch.eye(3)",
                 f"F.layer_norm({a}, (3,))", f"F.dropout({a}, 0.5, net.training)", f"(lambda v: v * {n})({a})",
                 f"torch.tensor([1.0, 2.0, 3.0]) * {a}", f"{a}.masked_fill({b} > 0, 0.5)", f"{a}.to(torch.float64).float()",
-                f"[v + {n} for v in ({a}, {b})][0]", f"{a}.softmax(-1)", f"getattr({a}, 'tanh')()", f"opts.get('w', {a}) + {b}",
+                f"[v + {n} for v in ({a}, {b})][0]", f"{a}.softmax(-1)", f"{a}.contiguous() * len(torch.where({b} > 0)[0])", f"getattr({a}, 'tanh')()", f"opts.get('w', {a}) + {b}",
             ]
         )  # fmt: skip
 
@@ -243,7 +250,7 @@ def run(path, seed, compiled):
         )
         found.append([b.clone() for b in net.buffers()])
         found.append([torch.rand(1)])
-        change = r.randrange(12)
+        change = r.randrange(14)
         if change == 0:
             module.SCALE = r.choice([1, 2, 3])
         elif change == 1:
@@ -268,6 +275,10 @@ def run(path, seed, compiled):
             module.Box.up = lambda self, x: x + self.v
         elif change == 11:
             net.lin = copy.deepcopy(net.lin)
+        elif change == 12:
+            module.Settings.rate = r.choice([1, 2, 3, 0.5])
+        elif change == 13:
+            module.helper.gain = r.choice([1, 2, 3, 4])
     return found, call
 
 
