@@ -241,6 +241,25 @@ def test_channels_are_taken_and_written_with_their_scales():
         q.select(1, 3)
 
 
+def test_bounds_are_those_of_integers_and_may_be_kept_in_place():
+    q = quantized([[1.0, -2.0, 3.0, 0.2]])
+    assert q.clamp(-0.26, 1.5).int_repr().tolist() == [[20, 7, 25, 12]] and q.int_repr()[0, 2] == 40
+    assert q.clamp(max=0.0).int_repr().tolist() == [[10, 0, 10, 10]] and q.clip(min=0.5).int_repr()[0].tolist() == [
+        20,
+        15,
+        40,
+        15,
+    ]
+    wide = quantized([2e9, -2e9], 1.0, 0, torch.qint32)
+    assert wide.clamp(-(2**31), 1.5e9).int_repr().tolist() == [1_500_000_000, -2_000_000_000]
+    address = q.data_ptr()
+    assert q.clamp_(0.0, 2.0) is q and q.int_repr().tolist() == [[20, 10, 30, 12]] and q.data_ptr() == address
+    with pytest.raises(NotImplementedError, match="clamp: not there for tensors with a scale for each channel"):
+        torch.quantize_per_channel(
+            torch.ones(1, 1), torch.ones(1), torch.zeros(1, dtype=torch.long), 0, torch.qint8
+        ).clamp(0)
+
+
 def test_gaps_are_filled_with_the_integer_of_a_number():
     q = quantized([[1.0, -2.0, 3.0]])
     assert torch.constant_pad_nd(q, (1, 2)).int_repr().tolist() == [[10, 20, 0, 40, 10, 10]]

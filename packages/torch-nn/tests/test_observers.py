@@ -101,7 +101,7 @@ def test_observers_with_a_scale_of_their_own_or_none():
 @pytest.mark.parametrize(
     "make, error, message",
     [
-        (lambda: q.MinMaxObserver(dtype=torch.float16), NotImplementedError, "quantizes to torch.qint8, quint8 and qint32"),
+        (lambda: q.MinMaxObserver(dtype=torch.float16), NotImplementedError, "quantizes to torch.qint8, quint8, qint32 and quint4x2"),
         (lambda: q.MinMaxObserver(quant_min=3, quant_max=9), ValueError, "expected a range with zero in it, got 3 to 9"),
         (lambda: q.MinMaxObserver(wrong=1), TypeError, "unexpected arguments wrong"),
         (lambda: q.HistogramObserver(bins=1), ValueError, "expected two bins or more, got 1"),

@@ -228,6 +228,64 @@ def test_sums_with_numbers_move_the_zero_or_widen_the_range():
         assert (wide.int_repr()[0].item(), wide.int_repr()[-1].item()) == ends
 
 
+def test_results_are_written_where_out_says_and_have_its_scale():
+    a, b = quantized(2, 3), quantized(2, 3)
+    for operate in (ops.add, ops.add_relu, ops.mul, ops.mul_relu):
+        out = torch._empty_affine_quantized([2, 3], scale=0.3, zero_point=7, dtype=torch.quint8)
+        assert operate(a, b, out=out) is out and torch.equal(out.int_repr(), operate(a, b, 0.3, 7).int_repr())
+    for relu in ("", "_relu"):
+        out = torch._empty_affine_quantized([4, 3], scale=0.3, zero_point=7, dtype=torch.quint8)
+        found = getattr(ops, f"cat{relu}_out")([a, b], 0, out)
+        assert found is out and torch.equal(out.int_repr(), getattr(ops, f"cat{relu}")([a, b], 0, 0.3, 7).int_repr())
+    bounded = a.clone()
+    assert qF.hardtanh(bounded, -0.5, 0.5, inplace=True) is bounded
+    assert torch.equal(bounded.int_repr(), qF.hardtanh(a, -0.5, 0.5).int_repr()) and not torch.equal(
+        bounded.int_repr(), a.int_repr()
+    )
+    each = torch.quantize_per_channel(torch.ones(3, 3), torch.ones(3), torch.zeros(3, dtype=torch.long), 0, torch.qint8)
+    with pytest.raises(RuntimeError, match="quantized::matmul: expected two per-tensor quantized tensors"):
+        ops.matmul(each, each, 1.0, 0)
+
+
+@pytest.mark.parametrize("bits", ["byte", "4bit", "2bit"])
+def test_rows_of_pruned_tables_lie_elsewhere_or_add_nothing(bits):
+    table, where = torch.linspace(-1, 2, 24).reshape(3, 8), torch.tensor([1, -1, 2, 0, -1], dtype=torch.int32)
+    packed = getattr(ops, f"embedding_bag_{bits}_prepack")(table)
+    rows = getattr(ops, f"embedding_bag_{bits}_unpack")(packed)
+    indices, offsets = torch.tensor([0, 1, 3, 4, 2]), torch.tensor([0, 2, 4])
+    run = getattr(ops, f"embedding_bag_{bits}_rowwise_offsets")
+    found = run(packed, indices, offsets, pruned_weights=True, compressed_indices_mapping=where)
+    torch.testing.assert_close(found, torch.stack([rows[1], rows[0], rows[2]]))
+    whole = torch.tensor([0, 1, 2])
+    for pruned, mapping in (
+        (False, where),
+        (True, torch.zeros(1, dtype=torch.int32)),
+    ):  # of which there is nothing to look up
+        found = run(packed, whole, whole, pruned_weights=pruned, compressed_indices_mapping=mapping)
+        torch.testing.assert_close(found, rows)
+
+
+def test_tables_hold_four_bits():
+    torch.manual_seed(0)
+    bag, table = nn.EmbeddingBag(9, 12, mode="sum"), nn.Embedding(9, 12)
+    q = torch.ao.quantization
+    small = q.quantize_dynamic(nn.Sequential(bag), dtype=torch.quint4x2)[0]
+    assert type(small) is nnq.EmbeddingBag and small.weight().dtype is torch.quint4x2
+    assert small.weight().int_repr().numel() == 54 and small.weight().dequantize().unique(dim=1).shape == (9, 12)
+    indices = torch.tensor([[1, 3], [5, 8]])
+    assert (small(indices) - bag(indices)).abs().max() < 2 * 5 / 15
+    torch.testing.assert_close(small(indices), small.weight().dequantize()[indices].sum(1))
+    rows = q.quantize_dynamic(nn.Sequential(table), {nn.Embedding: q.float_qparams_weight_only_qconfig_4bit})[0]
+    torch.testing.assert_close(rows(indices), rows.weight().dequantize()[indices])
+    other = nnq.EmbeddingBag(9, 12, mode="sum")
+    state = small.state_dict()
+    assert state["_packed_params.dtype"] is torch.quint4x2
+    other.load_state_dict(state)
+    assert other.weight().dtype is torch.quint4x2 and torch.equal(other(indices), small(indices))
+    other.set_weight_bias(weight(9, 12), None)
+    assert other.weight().dtype is torch.qint8
+
+
 def test_what_does_not_fit_is_named():
     with pytest.raises(RuntimeError, match="prepack: expected a quantized weight, got torch.float32"):
         ops.linear_prepack(torch.ones(2, 2))

@@ -41,8 +41,7 @@ ORDERS = frozenset(("max", "min", "sort", "topk"))
 #: functions of numbers whose results are rounded to the same scale
 ROUNDED = frozenset(
     (
-        "mean", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "hardtanh", "relu6",
-        "clamp", "leaky_relu", "elu", "max", "min", "upsample_nearest2d", "upsample_bilinear2d", "interpolate", "hardswish", "std",
+        "mean", "avg_pool1d", "avg_pool2d", "avg_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "leaky_relu", "elu", "max", "min", "upsample_nearest2d", "upsample_bilinear2d", "interpolate", "hardswish", "std", "gelu", "threshold",
     )
 )  # fmt: skip
 #: functions with results in a range of their own: its ends

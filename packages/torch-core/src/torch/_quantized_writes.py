@@ -121,10 +121,50 @@ def constant_pad_nd(self, pad, value=0):
     return _quantized._wrapped(PAD(_plain(self), pad, number), self)
 
 
+def _clamped(name, q, low, high, inplace=False):
+    """The integers between those of two numbers."""
+    if q._axis is not None:
+        raise NotImplementedError(
+            f"{name}: not there for tensors with a scale for each channel; call dequantize() first"
+        )
+    low, high = (None if bound is None else _rounded(name, q, bound) for bound in (low, high))
+    found = _plain(q).clamp(low, high)
+    if not inplace:
+        return _quantized._wrapped(found, q)
+    _plain(q).copy_(found)
+    return q
+
+
+def clamp(self, min=None, max=None):
+    return _clamped("clamp", self, min, max)
+
+
+def clamp_(self, min=None, max=None):
+    return _clamped("clamp_", self, min, max, True)
+
+
+def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
+    return _clamped("hardtanh", input, min_val, max_val, inplace)
+
+
+def hardtanh_(input, min_val=-1.0, max_val=1.0):
+    return _clamped("hardtanh_", input, min_val, max_val, True)
+
+
+def relu6(input, inplace=False):
+    return _clamped("relu6", input, 0.0, 6.0, inplace)
+
+
+def relu6_(input):
+    return _clamped("relu6_", input, 0.0, 6.0, True)
+
+
 WRITES = {
     f.__name__: f
-    for f in (copy_, fill_, zero_, masked_fill_, masked_fill, index_put_, index_put, constant_pad_nd)
-} | {"__setitem__": set_item}  # fmt: skip
+    for f in (
+        copy_, fill_, zero_, masked_fill_, masked_fill, index_put_, index_put, constant_pad_nd, clamp, clamp_, hardtanh, hardtanh_, relu6, relu6_,
+    )
+} | {"__setitem__": set_item, "clip": clamp, "clip_": clamp_}  # fmt: skip
 
 
 def _indexed_channels(q, index):

@@ -26,7 +26,12 @@ __all__ = [
 
 
 SYMMETRIC = (torch.per_tensor_symmetric, torch.per_channel_symmetric)
-BOUNDS = {torch.qint8: (-128, 127), torch.quint8: (0, 255), torch.qint32: (-(2**31), 2**31 - 1)}
+BOUNDS = {
+    torch.qint8: (-128, 127),
+    torch.quint8: (0, 255),
+    torch.qint32: (-(2**31), 2**31 - 1),
+    torch.quint4x2: (0, 15),
+}
 EPS = torch.finfo(torch.float32).eps
 
 
@@ -96,7 +101,7 @@ class UniformQuantizationObserverBase(ObserverBase):
             raise TypeError(f"{type(self).__name__}: unexpected arguments {', '.join(kwargs)}")
         if dtype not in BOUNDS:
             raise NotImplementedError(
-                f"{type(self).__name__}: quantizes to torch.qint8, quint8 and qint32, got {dtype}"
+                f"{type(self).__name__}: quantizes to torch.qint8, quint8, qint32 and quint4x2, got {dtype}"
             )
         self.qscheme, self.reduce_range = qscheme, reduce_range
         self.has_customized_qrange = quant_min is not None and quant_max is not None

@@ -60,9 +60,8 @@ default_histogram_fake_quant = FakeQuantize.with_args(
 default_affine_fixed_qparams_observer = default_fixed_qparams_range_0to1_observer
 default_symmetric_fixed_qparams_observer = default_fixed_qparams_range_neg1to1_observer
 default_reuse_input_observer = ReuseInputObserver
-#: four bits: sixteen integers, kept in bytes
 default_float_qparams_observer_4bit = PerChannelMinMaxObserver.with_args(
-    dtype=torch.quint8, quant_min=0, quant_max=15, qscheme=torch.per_channel_affine_float_qparams, ch_axis=0
+    dtype=torch.quint4x2, qscheme=torch.per_channel_affine_float_qparams, ch_axis=0
 )
 weight_observer_range_neg_127_to_127 = MinMaxObserver.with_args(
     dtype=torch.qint8, qscheme=torch.per_tensor_symmetric, quant_min=-127, quant_max=127, eps=2**-12

@@ -17,6 +17,7 @@ from .qconfig import (
     default_dynamic_qconfig,
     float16_dynamic_qconfig,
     float_qparams_weight_only_qconfig,
+    float_qparams_weight_only_qconfig_4bit,
 )
 from .stubs import QuantWrapper
 
@@ -220,7 +221,7 @@ def quantize_dynamic(
     """A copy whose linear and recurrent layers hold small integers; what passes is quantized as it comes.
 
     ``qconfig_spec`` is types or names of the layers, or a dict that gives each its ``QConfig``; ``dtype`` is ``torch.qint8``, ``torch.float16`` (weights
-    in half precision), or ``torch.quint8`` for embeddings.
+    in half precision), ``torch.quint8`` for embeddings or ``torch.quint4x2`` for bags of them.
 
     >>> net = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.Linear(8, 2))
     >>> small = torch.ao.quantization.quantize_dynamic(net, {torch.nn.Linear}, dtype=torch.qint8)
@@ -231,15 +232,13 @@ def quantize_dynamic(
         torch.qint8: default_dynamic_qconfig,
         torch.float16: float16_dynamic_qconfig,
         torch.quint8: float_qparams_weight_only_qconfig,
+        torch.quint4x2: float_qparams_weight_only_qconfig_4bit,
     }
     if dtype not in defaults:
         raise ValueError(f"Don't know how to quantize with default settings for {dtype}. Provide full qconfig please")
     if qconfig_spec is None:
-        kinds: Any = (
-            (nn.Embedding, nn.EmbeddingBag)
-            if dtype is torch.quint8
-            else (nn.Linear, nn.LSTM, nn.GRU, nn.LSTMCell, nn.RNNCell, nn.GRUCell)
-        )
+        tables: Any = {torch.quint8: (nn.Embedding, nn.EmbeddingBag), torch.quint4x2: (nn.EmbeddingBag,)}
+        kinds = tables.get(dtype, (nn.Linear, nn.LSTM, nn.GRU, nn.LSTMCell, nn.RNNCell, nn.GRUCell))
         qconfig_spec = dict.fromkeys(kinds, defaults[dtype])
     elif not isinstance(qconfig_spec, dict):
         qconfig_spec = dict.fromkeys(qconfig_spec, defaults[dtype])

@@ -314,7 +314,7 @@ class _Table(Weighted):
         made = cls.__new__(cls)
         adopt(made, mod)
         observer = mod.qconfig.weight()
-        if observer.dtype not in (torch.quint8, torch.qint8):
+        if observer.dtype not in (torch.quint8, torch.qint8, torch.quint4x2):
             raise ValueError(
                 f"{cls.__name__}: expected a weight of torch.quint8, got {observer.dtype}: use float_qparams_weight_only_qconfig"
             )

@@ -107,8 +107,8 @@ def _rounded(y: Tensor, scale: float, zero_point: int, dtype: Any = torch.quint8
 
 def _of_two(op: str, function: Any, relu: bool) -> Any:
     def run(qa: Any, qb: Any, scale: Any = None, zero_point: Any = None, out: Any = None) -> Tensor:
-        if out is not None:
-            raise NotImplementedError(f"quantized::{op}: quantized tensors are not written to (out=)")
+        if out is not None:  # which says the scale of the result
+            return out.copy_(run(qa, qb, out.q_scale(), out.q_zero_point()))
         if not isinstance(qb, Tensor) or not isinstance(qa, Tensor):
             q, number = (qa, qb) if isinstance(qa, Tensor) else (qb, qa)
             return _with_number(op, q, float(number), relu)
@@ -171,6 +171,24 @@ def _cat(relu: bool) -> Any:
         return y.relu() if relu else y
 
     return cat
+
+
+def _cat_out(relu: bool) -> Any:
+    def cat_out(qx: Any, dim: int, out: Tensor) -> Tensor:
+        return out.copy_(_cat(relu)(qx, dim, out.q_scale(), out.q_zero_point()))
+
+    return cat_out
+
+
+def _matmul(op: str) -> Any:
+    multiply = _of_two(op, torch.matmul, False)
+
+    def matmul(qa: Tensor, qb: Tensor, scale: float, zero_point: int) -> Tensor:
+        if not all(q.is_quantized and q.qscheme() is torch.per_tensor_affine for q in (qa, qb)):
+            raise RuntimeError(f"quantized::{op}: expected two per-tensor quantized tensors")
+        return multiply(qa, qb, scale, zero_point)
+
+    return matmul
 
 
 def _linear(op: str, after: Any = None) -> Any:
@@ -349,13 +367,15 @@ _functions: dict[str, Any] = {
     "add_relu": _of_two("add_relu", torch.add, True),
     "mul": _of_two("mul", torch.mul, False),
     "mul_relu": _of_two("mul_relu", torch.mul, True),
-    "matmul": _of_two("matmul", torch.matmul, False),
+    "matmul": _matmul("matmul"),
     "add_scalar": lambda qa, b: _with_number("add_scalar", qa, float(b), False),
     "add_scalar_relu": lambda qa, b: _with_number("add_scalar", qa, float(b), True),
     "mul_scalar": lambda qa, b: _with_number("mul_scalar", qa, float(b), False),
     "mul_scalar_relu": lambda qa, b: _with_number("mul_scalar", qa, float(b), True),
     "cat": _cat(False),
     "cat_relu": _cat(True),
+    "cat_out": _cat_out(False),
+    "cat_relu_out": _cat_out(True),
     "linear": _linear("linear"),
     "linear_relu": _linear("linear_relu", torch.relu),
     "linear_leaky_relu": _linear("linear_leaky_relu", F.leaky_relu),
@@ -418,11 +438,11 @@ for _bits, _name in ((8, "byte"), (4, "4bit"), (2, "2bit")):
         f"embedding_bag_{_name}_unpack": lambda weight, _bits=_bits: rows_of(weight, None, _bits),
         f"embedding_bag_{_name}_rowwise_offsets": lambda weight, indices, offsets=None, scale_grad_by_freq=False, mode=0, pruned_weights=False,
         per_sample_weights=None, compressed_indices_mapping=None, include_last_offset=False, _bits=_bits: sums_of_rows(
-            weight, indices, offsets, mode, per_sample_weights, include_last_offset, _bits
+            weight, indices, offsets, mode, per_sample_weights, include_last_offset, _bits, compressed_indices_mapping if pruned_weights else None
         ),
         f"embedding_bag_{_name}": lambda weight, indices, offsets=None, scale_grad_by_freq=False, mode=0, pruned_weights=False,
         per_sample_weights=None, compressed_indices_mapping=None, include_last_offset=False: sums_of_rows(
-            weight.unpack(), indices, offsets, mode, per_sample_weights, include_last_offset
+            weight.unpack(), indices, offsets, mode, per_sample_weights, include_last_offset, 8, compressed_indices_mapping if pruned_weights else None
         ),
     }  # fmt: skip
 

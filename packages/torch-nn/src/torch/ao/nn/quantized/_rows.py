@@ -69,13 +69,20 @@ def rows_of(table: Tensor, indices: Tensor | None, bits: int = 8) -> Tensor:
 
 
 def sums_of_rows(
-    table: Tensor, indices: Tensor, offsets: Tensor | None, mode: int, weights: Tensor | None, last: bool, bits: int = 8
-) -> Tensor:
-    """Sums (mode 0) or means (1) of rows; only those that are named become floats."""
+    table: Tensor, indices: Tensor, offsets: Tensor | None, mode: int, weights: Tensor | None, last: bool, bits: int = 8, places_of: Tensor | None = None,
+) -> Tensor:  # fmt: skip
+    """Sums (mode 0) or means (1) of rows; only those that are named become floats. ``places_of`` says where the rows of a pruned table lie,
+    with -1 for those that are gone and add nothing."""
     if mode not in (0, 1):
         raise NotImplementedError(f"embedding_bag: rows are added up or averaged, got mode {mode}")
+    if places_of is not None and places_of.tolist() != [0]:  # so PyTorch writes that there are all
+        indices = places_of[indices.long()].to(indices.dtype)
+    else:
+        places_of = None
     used, places = indices.unique(return_inverse=True)
-    rows = rows_of(table, used, bits)
+    rows = rows_of(table, used if places_of is None else used.clamp(min=0), bits)
+    if places_of is not None:
+        rows = rows.masked_fill((used < 0).unsqueeze(-1), 0.0)
     return F.embedding_bag(
         places.reshape(indices.shape).to(indices.dtype), rows, offsets, mode=("sum", "mean")[mode], per_sample_weights=weights, include_last_offset=last
     )  # fmt: skip

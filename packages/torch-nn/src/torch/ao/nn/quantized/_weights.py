@@ -46,7 +46,12 @@ def quantize_weight(weight: Tensor, observer: Any, trained: bool = False) -> Ten
 
 def hold(layer: Any, name: str, weight: Tensor) -> None:
     """Keep a quantized weight in buffers of a layer."""
-    layer.register_buffer(f"{name}_int", weight.int_repr())
+    integers = weight.as_subclass(Tensor).clone()
+    layer.register_buffer(f"{name}_int", integers)
+    if weight.dtype is not KINDS[integers.dtype]:  # of less than a byte
+        setattr(layer, f"{name}_dtype", weight.dtype)
+    elif hasattr(layer, f"{name}_dtype"):
+        delattr(layer, f"{name}_dtype")
     if weight.qscheme() is torch.per_tensor_affine:
         scale, zero = torch.tensor(weight.q_scale(), dtype=torch.float64), torch.tensor(weight.q_zero_point())
     else:
@@ -60,7 +65,7 @@ def hold(layer: Any, name: str, weight: Tensor) -> None:
 def held(layer: Any, name: str) -> Tensor:
     """The weight that ``hold`` kept."""
     integers, scale, zero = (layer._buffers[f"{name}{part}"] for part in ("_int", "_scale", "_zero_point"))
-    dtype = KINDS[integers.dtype]
+    dtype = getattr(layer, f"{name}_dtype", KINDS[integers.dtype])
     if scale.dim():
         return _seams.rebuilt_quantized(integers, scale, zero, 0, dtype)
     return _seams.rebuilt_quantized(integers, scale.item(), zero.item(), None, dtype)
@@ -135,6 +140,10 @@ def _unpack(layer: Any, state: dict[str, Any], prefix: str) -> None:
         taken["weight_half"] = weight.to(torch.float16)
     else:
         hold(taken, "weight", weight)
+        if (given := getattr(taken, "weight_dtype", None)) is not None:
+            layer.weight_dtype = given
+        elif hasattr(layer, "weight_dtype"):
+            del layer.weight_dtype
         if taken["weight_int"].dtype is not present.dtype:
             layer._buffers["weight_int"] = torch.empty_like(taken["weight_int"])
     for name, value in taken.items():

@@ -90,7 +90,7 @@ max_pool1d, max_pool2d = _same("max_pool1d"), _same("max_pool2d")
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """The numbers within two bounds."""
     _quantized("hardtanh", input)
-    return input.clamp(min_val, max_val)
+    return F.hardtanh(input, min_val, max_val, inplace)
 
 
 def clamp(input: Tensor, min_: float, max_: float) -> Tensor:
