@@ -154,6 +154,33 @@ def test_what_is_in_reverse_on_the_way_is_recorded():
         assert torch.equal(made(x), function(x))
 
 
+def _in_part_without_gradients(x):
+    y = torch.sin(x)
+    with torch.no_grad():
+        z = y * 2
+        with torch.enable_grad():
+            w = z * y
+    return (z * x).sum() + w.sum()
+
+
+@pytest.mark.parametrize("mode", ["real", "symbolic"])
+def test_before_the_dispatch_it_is_known_where_gradients_are_recorded(mode):
+    made = make_fx(_in_part_without_gradients, tracing_mode=mode, pre_dispatch=True)(torch.ones(3))
+    made.graph.eliminate_dead_code()
+    made.recompile()
+    modes = [n.args[0] for n in made.graph.nodes if n.target is torch._C._set_grad_enabled]
+    assert modes == [False, True]
+    x = torch.randn(3, requires_grad=True)
+    (found,) = torch.autograd.grad(made(x), x)
+    assert torch.equal(found, torch.autograd.grad(_in_part_without_gradients(x), x)[0])
+    assert torch.is_grad_enabled()
+    ends_off = make_fx(lambda x: (x * 2, torch._C._set_grad_enabled(False))[0], pre_dispatch=True)
+    try:
+        assert [n.args for n in ends_off(x).graph.nodes if n.target is torch._C._set_grad_enabled] == [(False,)]
+    finally:
+        torch._C._set_grad_enabled(True)
+
+
 def test_constants_may_be_read():
     made = make_fx(lambda x: x * torch.ones(3).sum().item())(torch.ones(2))
     assert made(torch.ones(2)).tolist() == [3, 3]

@@ -41,6 +41,7 @@ _legal_ops = ("placeholder", "call_method", "call_module", "call_function", "get
 
 _side_effectful_functions: set = {torch._assert, operator.setitem, operator.delitem, print, setattr, delattr}
 _side_effectful_functions |= {getattr(torch, n) for n in ("_assert_async", "manual_seed")}
+_side_effectful_functions |= {torch._C._set_grad_enabled}
 
 
 @functools.cache

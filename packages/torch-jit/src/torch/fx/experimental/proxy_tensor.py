@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import operator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import torch
 from torch import _pytree as pytree
@@ -19,6 +19,7 @@ from torch.fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from torch.fx.graph_module import GraphModule
 from torch.fx.node import Node
 from torch.jit import _native
+from torch.overrides import TorchFunctionMode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -76,8 +77,8 @@ def make_fx(
 
     ``decomposition_table`` says which overloads run as which functions. Arguments are tensors or trees of them; numbers and
     sizes become those of the example, so ``tracing_mode`` "real" and "fake" are the same. With "symbolic" the graph is for other
-    sizes as well: ``f`` runs at several, and numbers that follow sizes are computed from them. A tensor that depends on the
-    arguments is not read: RuntimeError.
+    sizes as well: ``f`` runs at several, and numbers that follow sizes are computed from them. With ``pre_dispatch`` it switches
+    gradients on and off where ``f`` does. A tensor that depends on the arguments is not read: RuntimeError.
 
     >>> square = make_fx(torch.func.grad(lambda x: (x * x).sum()))(torch.ones(2))
     >>> square(torch.tensor([1.0, 3.0]))
@@ -90,8 +91,8 @@ def make_fx(
 
     def traced(*args: Any) -> GraphModule:
         if tracing_mode == "symbolic":
-            return _free_sizes.traced(lambda given: _trace(f, given, decomposition_table or {}), args)
-        return _trace(f, args, decomposition_table or {})
+            return _free_sizes.traced(lambda given: _trace(f, given, decomposition_table or {}, pre_dispatch), args)
+        return _trace(f, args, decomposition_table or {}, pre_dispatch)
 
     return traced
 
@@ -125,7 +126,7 @@ def _names(f, count):
     return places[:count] + [f"arg_{i}" for i in range(len(places), count)]
 
 
-def _trace(f, args, table):
+def _trace(f, args, table, with_grad_modes=False):
     leaves, spec = pytree.tree_flatten(args)
     names = _names(f, len(args))
     flat = all(pytree.tree_flatten(a)[1].is_leaf() for a in args)
@@ -137,9 +138,12 @@ def _trace(f, args, table):
         given.append(mode.argument(leaf, node))
     if not flat:
         graph._codegen = _PyTreeCodeGen(_PyTreeInfo(["self", *names], spec, None))
-    with mode, watching(mode.refuse), _native.Reads(mode.hear):
+    grad_modes = _GradModes(graph) if with_grad_modes else nullcontext()
+    with mode, watching(mode.refuse), _native.Reads(mode.hear), grad_modes:
         result = f(*pytree.tree_unflatten(given, spec))
     mode.check()
+    if with_grad_modes:
+        grad_modes.note()
     graph.output(pytree.tree_map(mode.written, result))
     graph.lint()
     made = GraphModule(mode.constants, graph)
@@ -154,6 +158,23 @@ def _place(tensor):
     storage = tensor.untyped_storage()
     at = storage.data_ptr() or (None if storage.nbytes() == 0 else id(tensor))
     return at, tensor.storage_offset(), tuple(tensor.shape), tensor.stride(), tensor.dtype, tensor.device
+
+
+class _GradModes(TorchFunctionMode):
+    """Writes into a graph where a function switches the recording of gradients on and off."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__()
+        self._graph, self._is_on = graph, torch.is_grad_enabled()
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.note()
+        return func(*args, **kwargs or {})
+
+    def note(self) -> None:
+        if self._is_on != torch.is_grad_enabled():
+            self._is_on = not self._is_on
+            self._graph.call_function(torch._C._set_grad_enabled, (self._is_on,))
 
 
 def _hollow(tensor):
