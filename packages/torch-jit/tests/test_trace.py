@@ -7,6 +7,7 @@ import json
 import math
 import operator
 import pickle
+import subprocess
 import sys
 import threading
 import weakref
@@ -551,3 +552,20 @@ def test_functions_of_modules_that_can_be_called_are_recorded():
     traced = fx.symbolic_trace(lambda x: torch.fft.irfft(torch.fft.rfft(x) * 2, n=4))
     assert [n.target for n in traced.graph.nodes if n.op == "call_function"][::2] == [torch.fft.rfft, torch.fft.irfft]
     assert traced(torch.arange(4.0)).tolist() == [0, 2, 4, 6]
+
+
+def test_layers_that_are_first_named_within_a_trace_keep_the_functions_themselves():
+    code = """
+import torch
+from torch import fx, nn
+
+class Late(nn.Module):
+    def forward(self, x):
+        nn.TransformerEncoderLayer
+        return x + 1
+
+fx.symbolic_trace(Late())
+assert nn.TransformerEncoderLayer(4, 2).activation is nn.functional.relu
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
