@@ -163,6 +163,25 @@ def test_transposed_convolutions_join_norms_and_have_one_scale():
         q.fuse_modules_qat(copy.deepcopy(net).train(), ["1", "2"])
 
 
+def test_layers_are_fused_in_ways_of_ones_own():
+    class Joined(nn.Sequential):
+        pass
+
+    net = nn.Sequential(nn.Linear(2, 2), nn.Tanh()).eval()
+    custom = {"additional_fuser_method_mapping": {(nn.Linear, nn.Tanh): lambda is_qat, *layers: Joined(*layers)}}
+    fused, x = q.fuse_modules(net, ["0", "1"], fuse_custom_config_dict=custom), torch.randn(3, 2)
+    assert type(fused[0]) is Joined and type(fused[1]) is nn.Identity and torch.equal(fused(x), net(x))
+    given = []
+    q.fuse_modules(net, ["0"], fuser_func=lambda *args: given.extend(args) or [nn.Identity()])
+    assert type(given[0][0]) is nn.Linear and given[1:] == [False, {}]
+
+
+def test_a_norm_over_processes_keeps_its_qconfig():
+    net = nn.Sequential(nn.BatchNorm2d(2))
+    net[0].qconfig = q.default_qat_qconfig
+    assert nn.SyncBatchNorm.convert_sync_batchnorm(net)[0].qconfig is q.default_qat_qconfig
+
+
 def test_tables_of_rows_hold_bytes():
     bag, table, i = nn.EmbeddingBag(10, 4, mode="sum"), nn.Embedding(10, 4), torch.tensor([[1, 2], [3, 3]])
     small = q.quantize_dynamic(nn.ModuleList([bag, table]), dtype=torch.quint8)

@@ -112,9 +112,8 @@ def operators() -> dict:
     """Stand-ins for the functions of torch, by the id of the function."""
     import torch.nn.functional as functional
 
-    for name in dir(
-        torch.nn.modules
-    ):  # layers that are read first within a trace would keep a stand-in as their default
+    # Layers that are read first within a trace would keep a stand-in as their default.
+    for name in dir(torch.nn.modules):
         getattr(torch.nn.modules, name)
     homes = [torch, functional, torch.special, torch.linalg, torch.fft, torch.functional, torch._C]
     found = {}

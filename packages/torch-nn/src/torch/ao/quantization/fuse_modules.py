@@ -58,8 +58,10 @@ def fused(is_qat: bool, layers: Sequence[nn.Module]) -> nn.Module:
 def fuse_known_modules(
     mod_list: Sequence[nn.Module], is_qat: bool, additional_fuser_method_mapping: Any = None
 ) -> list[Any]:
-    """The fused module, and an identity for each of the others, with the hooks of the first and the last."""
-    one = fused(is_qat, mod_list)
+    """The fused module, and an identity for each of the others, with the hooks of the first and the last; classes of layers that the
+    mapping has are fused by its function, called with ``is_qat`` and the layers."""
+    own = (additional_fuser_method_mapping or {}).get(tuple(type(layer) for layer in mod_list))
+    one = fused(is_qat, mod_list) if own is None else own(is_qat, *mod_list)
     one.train(mod_list[0].training)
     for handle, hook in list(mod_list[0]._forward_pre_hooks.items()):
         one.register_forward_pre_hook(hook)
@@ -93,7 +95,7 @@ def fuse_modules(
       (2): Identity()
     )
     """
-    return _fuse(model, modules_to_fuse, False, inplace, fuser_func)
+    return _fuse(model, modules_to_fuse, False, inplace, fuser_func, fuse_custom_config_dict)
 
 
 def fuse_modules_qat(
@@ -104,18 +106,19 @@ def fuse_modules_qat(
     fuse_custom_config_dict: Any = None,
 ) -> nn.Module:
     """``fuse_modules`` for training: batch norms stay layers of the fused module."""
-    return _fuse(model, modules_to_fuse, True, inplace, fuser_func)
+    return _fuse(model, modules_to_fuse, True, inplace, fuser_func, fuse_custom_config_dict)
 
 
-def _fuse(model, modules_to_fuse, is_qat, inplace, fuser_func):
+def _fuse(model, modules_to_fuse, is_qat, inplace, fuser_func, custom_config):
     if not inplace:
         model = copy.deepcopy(model)
+    methods = (custom_config or {}).get("additional_fuser_method_mapping", {})
     groups = [modules_to_fuse] if all(isinstance(name, str) for name in modules_to_fuse) else modules_to_fuse
     for names in groups:
         layers = [model.get_submodule(name) for name in names]
         if not is_qat and any(layer.training for layer in layers) and any(type(layer) in NORMS for layer in layers):
             raise AssertionError("Fusion only for eval!")
-        for name, layer in zip(names, fuser_func(layers, is_qat), strict=True):
+        for name, layer in zip(names, fuser_func(layers, is_qat, methods), strict=True):
             above, _, last = name.rpartition(".")
             setattr(model.get_submodule(above), last, layer)
     return model

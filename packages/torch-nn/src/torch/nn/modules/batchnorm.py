@@ -232,6 +232,8 @@ class SyncBatchNorm(_BatchNorm):
             for kind in ("_parameters", "_buffers"):
                 getattr(converted, kind).update(getattr(module, kind))
             converted.training = module.training
+            if hasattr(module, "qconfig"):
+                converted.qconfig = module.qconfig
         for name, child in module.named_children():
             converted.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return converted
