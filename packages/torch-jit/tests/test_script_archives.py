@@ -226,8 +226,10 @@ def of_version(number, text):
         assert old.read("archive/version") == b"10\n"  # PyTorch reads the operators of older ones as they were then
         for name in old.namelist():
             data = old.read(name)
-            if name.endswith("linear.py"):
-                data = data[: data.index(b"  def forward")] + text.encode()
+            if b"class Identity(Module)" in data:  # where it is says what the class is called
+                own = name.removeprefix("archive/code/").removesuffix(".py").replace("/", ".") + ".Identity"
+                body = text.replace("__torch__.torch.nn.modules.linear.Identity", own)
+                data = data[: data.index(b"  def forward")] + body.encode()
             data = b"%d\n" % number if name.endswith("/version") else data
             if not name.endswith("program.txt"):
                 new.writestr(name, data)
@@ -405,3 +407,57 @@ def test_arithmetic_of_numbers_with_tensors_has_the_tensor_first():
         "rsub(x, 5, 2)",
     )
     assert all(f"torch.{call}" in traced.code for call in (*calls, "bitwise_and(mask, torch.tensor(True))"))
+
+
+class First(torch.nn.Module):
+    def forward(self, x):
+        return helped(x)
+
+
+class Second(torch.nn.Module):
+    def forward(self, x):
+        return helped(x), 10
+
+
+def helped(x):
+    return x + 1
+
+
+def renamed(module, old, new, change=lambda text: text):
+    """A module read from an archive in which its class has another name."""
+    file, changed = io.BytesIO(), io.BytesIO()
+    torch.jit.save(torch.jit.script(module), file)
+    with zipfile.ZipFile(file) as source, zipfile.ZipFile(changed, "w", zipfile.ZIP_STORED) as target:
+        for name in source.namelist():
+            if not name.endswith("program.txt"):
+                data = source.read(name)
+                target.writestr(name, change(data.replace(old, new)))
+    return torch.jit.load(io.BytesIO(changed.getvalue()))
+
+
+class Pair(torch.nn.Module):
+    def __init__(self, first, second):
+        super().__init__()
+        self.first, self.second = first, second
+
+    def forward(self, x):
+        return self.first(x), self.second(x)
+
+
+def test_classes_of_one_name_from_two_archives_stay_two():
+    first = renamed(First(), b"First", b"Other")
+    second = renamed(Second(), b"Second", b"Other", lambda text: text.replace(b"torch.add(x, 1)", b"torch.add(x, 7)"))
+    x, file = torch.zeros(1), io.BytesIO()
+    both = torch.jit.script(Pair(first, second))
+    both.save(file)
+    for program in (both, torch.jit.load(io.BytesIO(file.getvalue()))):
+        one, (two, ten) = program(x)
+        assert one == 1 and two == 7 and ten == 10
+    assert first.original_name == second.original_name == "Other"
+
+
+def test_an_archive_that_is_read_twice_gives_one_class():
+    file = io.BytesIO()
+    torch.jit.script(First()).save(file)
+    one, two = (torch.jit.load(io.BytesIO(file.getvalue())) for _ in range(2))
+    assert one._c._type() == two._c._type()

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import hashlib
 import inspect
 import math
 import re
 
 from .. import _ir as ir
 from . import types
-from .compiler import Compiler, Parameter, Program, all_arguments
+from .compiler import Compiler, Parameter, Program, all_arguments, compiler
 from .errors import ScriptError
 from .source import _MISSING, Source
 from .text import BUILTINS, FORMS, Constants, Operators, Path, TextEmitter, TextFunction
@@ -26,6 +27,9 @@ _SIMPLE = {
     "complex": types.COMPLEX, "NoneType": types.NONE, "None": types.NONE, "number": types.NUMBER, "Scalar": types.NUMBER,
     "Any": types.ANY, "Device": types.DEVICE, "Generator": types.GENERATOR, "Layout": types.INT, "Dtype": types.INT,
 }  # fmt: skip
+
+
+_holders = {}  # of a name, whose it is in this process, by what tells archives apart
 
 
 def _constant(node):
@@ -84,6 +88,9 @@ class Code:
     def __init__(self, files, constants=(), version=10):
         self.version = version
         self.files, self.trees, self.found, self.methods, self.enums = files, {}, {}, {}, {}
+        whole = repr(sorted(files.items())).encode()
+        self.identity = object() if constants else hashlib.sha256(whole).digest()
+        self.written = {}  # of a class, its name in the archive
         self.finals = {}  # of a class, its constants by name
         self.listed = {}  # of a class, what its text assigns to names, such as __parameters__
         self.compiler = TextCompiler(self)
@@ -125,10 +132,22 @@ class Code:
         node, lines, path = entry
         source = TextSource(node, f"code/{path}", lines, [self.names], self)
         if isinstance(node, ast.FunctionDef):
-            self.found[name] = TextFunction(self, name, source)
+            self.found[name] = TextFunction(self, self._unique(name), source)
         else:
             self._class(name, node, source)
         return self.found[name]
+
+    def _unique(self, name):
+        """The name of a class or function in this process, where another archive may have one of the same name: types are told
+        apart by their names. Of archives with the same texts, and no tensors among their constants, each is that of the other.
+        """
+        holder = _holders.setdefault(name, {})
+        if self.identity not in holder:
+            made = compiler.unique(name)
+            if made != name and not isinstance(self.identity, bytes):
+                return made
+            holder[self.identity] = made
+        return holder[self.identity]
 
     def _class(self, name, node, source):
         base = ast.unparse(node.bases[0]) if node.bases else ""
@@ -144,18 +163,19 @@ class Code:
         if base in ("Interface", "ModuleInterface"):
             self.found[name] = self._interface(name, node, source)
             return
-        made = self.found[name] = ir.ClassType(name, base == "Module")
-        listed = {}
+        own, listed = self._unique(name), {}
+        self.written[own] = name
+        made = self.found[name] = ir.ClassType(own, base == "Module")
         for each in node.body:
             if isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Name):
                 listed[each.targets[0].id] = _constant(each.value)
-        self.listed[name] = listed
+        self.listed[own] = listed
         parameters, buffers = listed.get("__parameters__", ()), listed.get("__buffers__", ())
         for each in node.body:
             if isinstance(each, ast.AnnAssign):
                 if ast.unparse(each.annotation).startswith("Final["):
                     if each.value is not None and isinstance(each.target, ast.Name):
-                        self._final(name, each.target.id, each.value)
+                        self._final(own, each.target.id, each.value)
                     continue
                 field, note = each.target.id, each.annotation
             elif isinstance(each, ast.Assign) and isinstance(each.targets[0], ast.Subscript):
@@ -163,7 +183,7 @@ class Code:
             else:
                 continue
             made.add_attribute(field, self.type_of(note), field in parameters, field in buffers)
-        self.methods[name] = {
+        self.methods[own] = {
             each.name: {"tree": each, "source": source} for each in node.body if isinstance(each, ast.FunctionDef)
         }
 

@@ -104,7 +104,8 @@ class TextEmitter(Emitter):
         if isinstance(value, ir.Type) and value.kind() == "ClassType" and name == "__new__":
             return Static(Form("__new__"))
         if isinstance(value, ir.Type) and value.kind() == "ClassType":  # hooks stand in a file of their class's name
-            found = self.function.source.code.find(f"{value.qualified_name()}.{name}")
+            code = self.function.source.code
+            found = code.find(f"{code.written[value.qualified_name()]}.{name}")
             if isinstance(found, TextFunction):
                 return Static(found)
         if isinstance(value, str):
