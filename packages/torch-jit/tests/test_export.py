@@ -689,6 +689,33 @@ def test_inputs_and_buffers_may_not_change_their_shape_in_place():
         export(Changes(), (torch.randn(3),))
 
 
+class OldForms(nn.Module):
+    def forward(self, x):
+        anchors = torch.Tensor([1, 2, 3, 4])
+        drawn = x.data.new(x.size()).fill_(2)
+        return x * anchors + torch.FloatTensor([4, 3, 2, 1]).mul_(x[0]), drawn * x.new(x.size(0), 1).zero_()
+
+
+def test_tensors_made_by_constructors_of_earlier_years():
+    program = export(OldForms(), (torch.randn(3, 4),), dynamic_shapes={"x": {0: Dim("b")}})
+    for _ in range(2):
+        same(OldForms(), program, torch.randn(5, 4))
+
+
+def test_other_memory_given_to_a_tensor_is_refused():
+    class Gives(nn.Module):
+        def forward(self, x):
+            y = x * 2
+            y.data = x
+            return y
+
+    with pytest.raises(UserError, match=r"assigns to \.data"):
+        export(Gives(), (torch.randn(3),))
+    x, y = torch.zeros(2), torch.ones(2)
+    x.data = y
+    assert x.tolist() == [1, 1]
+
+
 class AnyNumber(nn.Module):
     def forward(self, *tensors):
         return sum(tensors)

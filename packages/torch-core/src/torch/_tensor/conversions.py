@@ -85,6 +85,9 @@ class Conversions:
             from .._compat.classes import sparse_tensor
 
             return sparse_tensor(self.dtype, args, self.is_cuda)
+        sizes = args[0] if len(args) == 1 and type(args[0]) is _C.Size else args
+        if sizes and not kwargs and all(isinstance(n, int) and n is not True and n is not False for n in sizes):
+            return _C._operator("new_empty")(self, sizes)
         return _C._legacy_new(self.dtype, self.device, args, kwargs)
 
     def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False, layout=None, pin_memory=False):

@@ -36,6 +36,8 @@ class Beneath:
         recorder, kwargs = self._recorder.innermost(), kwargs or {}
         if recorder.is_busy or not hasattr(func, "overloadpacket"):
             return func(*args, **kwargs)
+        if func is torch.ops.aten.lift_fresh.default:  # torch.Tensor([1, 2])
+            return recorder.fresh(args[0])
         with recorder.busy():
             return recorder.operator(func, func.overloadpacket.__name__, args, kwargs)
 

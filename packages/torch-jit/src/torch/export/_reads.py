@@ -75,6 +75,21 @@ def refusing_scripts(refuse: Callable[[str], Exception]) -> Iterator[None]:
             module.__call__ = before[1]
 
 
+@contextlib.contextmanager
+def refusing_data(refuse: Callable[[str], Exception]) -> Iterator[None]:
+    """While the block runs, tensors are given no other memory (``x.data = y``): a recording does not see it."""
+    before = torch.Tensor.__dict__["data"]
+
+    def assigned(tensor, value):
+        raise refuse("assigns to .data, which a recording does not see: use copy_")
+
+    torch.Tensor.data = property(before.__get__, assigned)
+    try:
+        yield
+    finally:
+        torch.Tensor.data = before
+
+
 def _asking(method, what, read):
     def asked(self, *args, **kwargs):
         found = read(self, what)

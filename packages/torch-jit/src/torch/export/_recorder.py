@@ -250,10 +250,15 @@ class Recorder(Writes, Values, TorchFunctionMode):
             return self._within(composed, *args, **kwargs)
         result = func(*args, **kwargs)
         if name in _FRESH:
-            self._fresh[id(result)] = result
+            self.fresh(result)
         if name in _ANSWERS or not any(isinstance(r, torch.Tensor) for r in pytree.tree_leaves(result)):
             return result
         raise self.refuse(f"calls {name}, which is no operator of the core")
+
+    def fresh(self, tensor: torch.Tensor) -> torch.Tensor:
+        """A tensor that the program makes of numbers, a new one in each run."""
+        self._fresh[id(tensor)] = tensor
+        return tensor
 
     def _to(self, func, args, kwargs):
         """``to`` is a conversion of the dtype, a copy, or nothing."""
@@ -407,6 +412,7 @@ class Recorder(Writes, Values, TorchFunctionMode):
             _leaves.standing_in(self),
             _reads.watching(self._value_read),
             _reads.refusing_scripts(self.refuse),
+            _reads.refusing_data(self.refuse),
             _beneath.Beneath(self),
             self,
         ):
