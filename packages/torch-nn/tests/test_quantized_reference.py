@@ -3,6 +3,7 @@
 import pytest
 import torch
 from torch import nn
+from torch.ao import quantization as q
 from torch.ao.nn.intrinsic.qat.modules.conv_fused import _ConvBnNd
 from torch.ao.nn.qat.modules.conv import _ConvNd
 from torch.ao.nn.quantized import reference
@@ -128,3 +129,64 @@ def test_names_that_libraries_use():
     assert torch.ao.nn.qat.Conv2d._FLOAT_MODULE is nn.Conv2d
     assert _with_args(MinMaxObserver, dtype=torch.qint8)().dtype is torch.qint8
     assert BackendPatternConfig(nn.Linear)._set_input_type_to_index({"weight": 1})._input_type_to_index == {"weight": 1}
+
+
+class Between(nn.Module):
+    """A layer of floats between marks, as reference models have them."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.quant, self.dequant, self.layer = q.QuantStub(), q.DeQuantStub(), layer
+        self.quant_out, self.dequant_out = q.QuantStub(), q.DeQuantStub()
+
+    def forward(self, x):
+        return self.dequant_out(self.quant_out(self.layer(self.dequant(self.quant(x)))))
+
+
+class Within(nn.Module):
+    """The same layer of quantized tensors."""
+
+    def __init__(self, layer):
+        super().__init__()
+        self.quant, self.layer, self.dequant = q.QuantStub(), layer, q.DeQuantStub()
+
+    def forward(self, x):
+        return self.dequant(self.layer(self.quant(x)))
+
+
+@pytest.mark.parametrize("by_channel", [True, False])
+@pytest.mark.parametrize(
+    "layer, shape",
+    [
+        (nn.Linear(5, 4), (6, 5)),
+        (nn.Conv1d(2, 4, 3), (2, 2, 6)),
+        (nn.Conv2d(2, 4, 3), (2, 2, 6, 6)),
+        (nn.Conv3d(2, 3, 2), (1, 2, 3, 4, 5)),
+    ],
+)
+def test_a_reference_model_gives_what_the_quantized_one_gives(layer, shape, by_channel):
+    torch.manual_seed(0)
+    x, found = torch.randn(shape), []
+    for model, is_reference in ((Between(layer), True), (Within(layer), False)):
+        model.eval().qconfig = q.default_per_channel_qconfig if by_channel else q.default_qconfig
+        ready = q.prepare(model)
+        ready(x)
+        found.append(q.convert(ready, is_reference=is_reference))
+    reference, small = found
+    kind = getattr(torch.ao.nn.quantized.reference, type(layer).__name__)
+    assert type(reference.layer) is kind and type(reference.quant) is torch.ao.nn.quantized.Quantize
+    assert torch.equal(reference.layer.get_quantized_weight().int_repr(), small.layer.weight().int_repr())
+    step = reference.quant_out.scale.item()
+    assert (reference(x) - small(x)).abs().max() < step * 1.01
+    assert q.get_static_quant_module_class(type(layer), is_reference=True) is kind
+
+
+def test_what_an_observer_found_is_a_dict():
+    observer = q.PerChannelMinMaxObserver(ch_axis=1, dtype=torch.qint8, qscheme=torch.per_channel_symmetric)
+    observer(torch.tensor([[1.0, -2.0], [0.5, 1.0]]))
+    found = q.utils.get_qparam_dict(observer)
+    assert found["qscheme"] is torch.per_channel_affine and found["dtype"] is torch.qint8 and found["axis"] == 1
+    assert torch.allclose(found["scale"], torch.tensor([1.0, 2.0]) / 127.5) and found["zero_point"].tolist() == [0, 0]
+    assert (found["quant_min"], found["quant_max"]) == (-128, 127)
+    half = q.utils.get_qparam_dict(q.PlaceholderObserver(dtype=torch.float16))
+    assert half == {"qscheme": None, "dtype": torch.float16}

@@ -66,6 +66,14 @@ def get_default_static_quant_module_mappings() -> dict[Any, Any]:
     return dict(DEFAULT_STATIC_QUANT_MODULE_MAPPINGS)
 
 
+def get_default_static_quant_reference_module_mappings() -> dict[Any, Any]:
+    """What ``convert(is_reference=True)`` puts in place: layers of floats whose weights are rounded as integers would be."""
+    from torch.ao.nn.quantized import reference
+
+    layers = {getattr(nn, name): getattr(reference, name) for name in reference.__all__ if hasattr(nn, name)}
+    return {QuantStub: nnq.Quantize, DeQuantStub: nnq.DeQuantize, **layers}
+
+
 def get_default_qat_module_mappings() -> dict[Any, Any]:
     """What ``prepare_qat`` puts in place."""
     return dict(DEFAULT_QAT_MODULE_MAPPINGS)
@@ -112,9 +120,10 @@ def get_static_quant_module_class(
     >>> get_static_quant_module_class(torch.nn.Linear)
     <class 'torch.ao.nn.quantized._layers.Linear'>
     """
-    if is_reference:
-        raise NotImplementedError("get_static_quant_module_class: there are no reference modules (is_reference=True)")
-    return _class_of(DEFAULT_STATIC_QUANT_MODULE_MAPPINGS, float_module_class, additional_static_quant_mapping)
+    mapping = (
+        get_default_static_quant_reference_module_mappings() if is_reference else DEFAULT_STATIC_QUANT_MODULE_MAPPINGS
+    )
+    return _class_of(mapping, float_module_class, additional_static_quant_mapping)
 
 
 def get_dynamic_quant_module_class(float_module_class: Any, additional_dynamic_quant_mapping: Any = None) -> Any:
@@ -162,7 +171,7 @@ __all__ = [
     "DEFAULT_QAT_MODULE_MAPPINGS", "DEFAULT_STATIC_QUANT_MODULE_MAPPINGS", "get_default_compare_output_module_list",
     "get_default_dynamic_quant_module_mappings", "get_default_float_to_quantized_operator_mappings",
     "get_default_qat_module_mappings", "get_default_qconfig_propagation_list",
-    "get_default_static_quant_module_mappings", "get_dynamic_quant_module_class", "get_embedding_qat_module_mappings",
+    "get_default_static_quant_module_mappings", "get_default_static_quant_reference_module_mappings", "get_dynamic_quant_module_class", "get_embedding_qat_module_mappings",
     "get_embedding_static_quant_module_mappings", "get_quantized_operator", "get_static_quant_module_class",
     "no_observer_set",
 ]  # fmt: skip

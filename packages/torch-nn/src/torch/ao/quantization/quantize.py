@@ -151,7 +151,7 @@ def swap_module(
     custom = custom_module_class_mapping or {}
     if getattr(mod, "qconfig", None) is None or type(mod) not in {**mapping, **custom}:
         return mod
-    made = custom[type(mod)].from_observed(mod) if type(mod) in custom else mapping[type(mod)].from_float(mod)
+    made = custom[type(mod)].from_observed(mod) if type(mod) in custom else _quantized(mapping[type(mod)], mod)
     for hook in mod._forward_pre_hooks.values():
         if not isinstance(hook, _Pre):
             made.register_forward_pre_hook(hook)
@@ -159,6 +159,16 @@ def swap_module(
         if not isinstance(hook, _Post):
             made.register_forward_hook(hook)
     return made.train(mod.training)
+
+
+def _quantized(kind: Any, mod: nn.Module) -> nn.Module:
+    if not hasattr(kind, "get_quantized_weight"):
+        return kind.from_float(mod)
+    from .utils import get_qparam_dict
+
+    observer = mod.qconfig.weight()
+    observer(mod.weight)
+    return kind.from_float(mod, get_qparam_dict(observer))
 
 
 def convert(
@@ -170,9 +180,11 @@ def convert(
     convert_custom_config_dict: Any = None,
     use_precomputed_fake_quant: bool = False,
 ) -> nn.Module:
-    """A copy with quantized layers in place of those that were observed."""
-    if is_reference:
-        raise NotImplementedError("convert: there are no reference modules (is_reference=True)")
+    """A copy with quantized layers in place of those that were observed; ``is_reference`` leaves them in floats, with weights that are rounded
+    as integers would be, between the two marks of each.
+    """
+    if mapping is None and is_reference:
+        mapping = mappings.get_default_static_quant_reference_module_mappings()
     if not inplace:
         module = copy.deepcopy(module)
     mapping = mappings.DEFAULT_STATIC_QUANT_MODULE_MAPPINGS if mapping is None else mapping

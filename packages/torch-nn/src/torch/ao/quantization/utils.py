@@ -6,9 +6,11 @@ from typing import Any
 
 import torch
 
+from .observer import PlaceholderObserver
+
 __all__ = [
     "activation_dtype", "activation_is_dynamically_quantized", "activation_is_int8_quantized", "activation_is_statically_quantized", "check_min_max_valid",
-    "get_combined_dict", "get_qconfig_dtypes", "is_per_channel", "is_per_tensor", "weight_dtype", "weight_is_quantized",
+    "get_combined_dict", "get_qconfig_dtypes", "get_qparam_dict", "is_per_channel", "is_per_tensor", "weight_dtype", "weight_is_quantized",
 ]  # fmt: skip
 
 CHANNELS = (torch.per_channel_affine, torch.per_channel_affine_float_qparams, torch.per_channel_symmetric)
@@ -31,6 +33,32 @@ def is_per_channel(qscheme: Any) -> bool:
     True
     """
     return qscheme in CHANNELS
+
+
+def get_qparam_dict(observer_or_fake_quant: Any) -> dict[str, Any]:
+    """What an observer found: ``qscheme``, ``dtype``, bounds, ``scale`` and ``zero_point``, and the ``axis`` of channels; symmetric schemes are affine
+    ones here.
+
+    >>> observer = torch.ao.quantization.MinMaxObserver(dtype=torch.qint8)
+    >>> found = get_qparam_dict(observer(torch.ones(1)) and observer)
+    >>> found["qscheme"], found["zero_point"].item()
+    (torch.per_tensor_affine, -128)
+    """
+    affine = {
+        torch.per_tensor_symmetric: torch.per_tensor_affine,
+        torch.per_channel_symmetric: torch.per_channel_affine,
+    }
+    scheme = getattr(observer_or_fake_quant, "qscheme", None)
+    if scheme is None or isinstance(observer_or_fake_quant, PlaceholderObserver):
+        return {"qscheme": None, "dtype": observer_or_fake_quant.dtype}
+    found = {"qscheme": affine.get(scheme, scheme), "dtype": observer_or_fake_quant.dtype}
+    for name in ("quant_min", "quant_max"):
+        if hasattr(observer_or_fake_quant, name):
+            found[name] = getattr(observer_or_fake_quant, name)
+    found["scale"], found["zero_point"] = observer_or_fake_quant.calculate_qparams()
+    if is_per_channel(scheme):
+        found["axis"] = observer_or_fake_quant.ch_axis
+    return found
 
 
 def activation_dtype(qconfig: Any) -> Any:
