@@ -70,3 +70,25 @@ class Prints(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         print(x)
         return x
+
+
+class Counts(nn.Module):
+    def forward(self, x, n: int):
+        for i in range(n):
+            if i % 3 == 1:
+                x = x + i // 2
+            else:
+                x = x - max(i, 2) * min(-i, n)
+            x = x * abs(i - 2)
+        return x + x.size(0) % 2
+
+
+class Gives(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cell = nn.LSTMCell(3, 4)
+
+    def forward(self, x):
+        h, c = self.cell(x)
+        found = {"state": h, "parts": c * 2}
+        return found

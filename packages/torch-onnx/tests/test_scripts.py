@@ -4,7 +4,7 @@ import numpy
 import pytest
 import torch
 from agreement import run
-from scripts import Branch, Growing, Lists, Prints, Rows, Turns
+from scripts import Branch, Counts, Gives, Growing, Lists, Prints, Rows, Turns
 from torch.onnx.errors import SymbolicValueError
 
 
@@ -33,6 +33,32 @@ def test_a_branch_on_values():
 def test_loops_with_a_count_and_until_something_holds():
     kinds = agrees(Turns(), (torch.randn(2, 3), 2), [(torch.randn(2, 3) * 50, 2), (torch.zeros(2, 3), 2)])
     assert kinds.count("Loop") == 2
+
+
+def test_numbers_that_a_loop_computes():
+    x = torch.randn(3, 3)
+    agrees(Counts(), (x, 4), [(x, 4)])
+    agrees(Counts(), (x, 4), [(torch.randn(6, 3), 4)], dynamic_axes={"x": {0: "n"}})
+
+
+@pytest.mark.parametrize("compiled", [torch.jit.script, lambda m: torch.jit.trace(m, torch.ones(2, 3), strict=False)])
+def test_a_dict_gives_its_values_in_order(compiled):
+    net, x = Gives(), torch.randn(2, 3)
+    proto = torch.onnx.export(compiled(net), (x,)).model_proto
+    for found, wanted in zip(run(proto, x), net(x).values(), strict=True):
+        numpy.testing.assert_allclose(found, wanted.detach().numpy(), rtol=1e-5, atol=1e-6)
+
+
+class Number(torch.nn.Module):
+    def forward(self, x):
+        return x * 2, max(x.size(0), 3), 2.5
+
+
+def test_a_number_is_an_output():
+    _, size, half = run(
+        torch.onnx.export(torch.jit.script(Number()), (torch.ones(4, 3),)).model_proto, torch.ones(4, 3)
+    )
+    assert size == 4 and half == 2.5
 
 
 def test_a_loop_over_a_size_that_may_change():

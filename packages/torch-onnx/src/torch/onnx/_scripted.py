@@ -66,7 +66,11 @@ _ARITHMETIC = {
     "le": operator.le, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne, "__not__": operator.not_, "neg": operator.neg,
     "__and__": operator.and_, "__or__": operator.or_, "__is__": operator.is_, "__isnot__": operator.is_not,
     "div": operator.truediv, "truediv": operator.truediv, "remainder": operator.mod, "len": len, "min": min, "max": max, "floor": math.floor, "ceil": math.ceil,
-    "dim": lambda x: x.dim(), "Float": float, "Int": int,
+    "dim": lambda x: x.dim(), "Float": float, "Int": int, "abs": abs,
+}  # fmt: skip
+#: of these, what is computed in the file too
+_OF_NUMBERS = {
+    **{name: name for name in ("add", "sub", "mul", "floordiv", "min", "max", "abs")}, "remainder": "mod", "neg": "sub",
 }  # fmt: skip
 _COMPARISONS = ("lt", "gt", "le", "ge", "eq", "ne")
 
@@ -178,6 +182,10 @@ class Walk:
             found = [Known(torch.tensor(inputs[0].concrete), inputs[0].value)]
         elif kind in ("prim::ListConstruct", "prim::TupleConstruct"):
             found = [Known(inputs)]
+        elif kind == "prim::DictConstruct":
+            found = [Known({key.concrete: each for key, each in zip(inputs[::2], inputs[1::2], strict=True)})]
+        elif kind in ("prim::min", "prim::max", "prim::abs"):
+            found = [self._number(node, short, inputs, steps)]
         elif kind in ("prim::ListUnpack", "prim::TupleUnpack"):
             found = inputs[0].concrete
         elif kind == "prim::TupleIndex":
@@ -281,10 +289,10 @@ class Walk:
             raise self._refuse(node, f"aten::{name} of a tensor cannot be written")
         if name == "slice" and isinstance(inputs[0].concrete, list):
             return [Known(inputs[0].concrete[slice(*(i.concrete for i in inputs[1:]))])]
-        if name == "__getitem__" and isinstance(inputs[0].concrete, list):
+        if name == "__getitem__" and isinstance(inputs[0].concrete, (list, dict)):
             return [inputs[0].concrete[inputs[1].concrete]]
         gives_tensor = [str(v.type()) for v in node.outputs()] == ["Tensor"]
-        if not (tensors or gives_tensor) or name in ("dim", "len"):
+        if not (tensors or gives_tensor) or name in ("dim", "len", "__is__", "__isnot__"):
             return [self._number(node, name, inputs, steps)]
         text = node.schema().partition("::")[2]
         schema = next((s for s in schemas().get(name, ()) if text.startswith(s.text.partition(" -> ")[0].split("(")[0]) and len(s.arguments) == len(inputs)
@@ -343,12 +351,11 @@ class Walk:
         if name not in _ARITHMETIC:
             raise self._refuse(node, f"aten::{name} of numbers cannot be written")
         concrete = _ARITHMETIC[name](*(i.concrete for i in inputs))
-        if name in ("dim", "len") or all(i.value is None for i in inputs):
+        if name in ("dim", "len", "__is__", "__isnot__") or all(i.value is None for i in inputs):
             return Known(concrete)
-        if name in ("add", "sub", "mul", "floordiv"):
-            return self._emit(
-                node, f"number.{name}", dict(zip(("left", "right"), inputs, strict=True)), concrete, steps
-            )
+        if name in _OF_NUMBERS and (name != "remainder" or isinstance(concrete, int)):
+            given = dict(zip(("left", "right"), [Known(0), *inputs] if name == "neg" else inputs, strict=False))
+            return self._emit(node, f"number.{_OF_NUMBERS[name]}", given, concrete, steps)
         if name in _COMPARISONS:
             return self._emit(node, name, dict(zip(("self", "other"), inputs, strict=True)), concrete, steps)
         if name in ("__not__", "__and__", "__or__"):
@@ -441,9 +448,17 @@ def _deep(known):
     return known
 
 
+def _constant(number):
+    made = torch.as_tensor(number)
+    return Value("constant", made.dtype, tuple(made.shape), constant=made)
+
+
 def _leaves(known):
-    """The values within lists and tuples, one after another."""
-    return [leaf for each in known.concrete for leaf in _leaves(each)] if isinstance(known.concrete, list) else [known]
+    """The values within lists, tuples and dicts, one after another."""
+    inner = known.concrete
+    if not isinstance(inner, (list, dict)):
+        return [known]
+    return [leaf for each in (inner.values() if isinstance(inner, dict) else inner) for leaf in _leaves(each)]
 
 
 def _holds_tensors(known):
@@ -505,7 +520,5 @@ def read(module: Any, args: tuple, names: list[str], moving: dict[int, dict[int,
     with torch.no_grad():
         found = walk.method(module, module.graph, arguments, walk.program.steps)
     flat = [leaf for each in found for leaf in _leaves(each)]
-    walk.program.outputs = [
-        k.value if k.value is not None else Value("constant", constant=torch.as_tensor(k.concrete)) for k in flat
-    ]
+    walk.program.outputs = [k.value if k.value is not None else _constant(k.concrete) for k in flat]
     return walk.program

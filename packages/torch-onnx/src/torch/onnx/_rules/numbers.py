@@ -62,7 +62,17 @@ for _name in ("and", "or", "xor"):
     rule(f"number.{_name}", since=18)(_bits(f"Bitwise{_name.capitalize()}"))
 
 
-for _name, _kind in {"add": "Add", "sub": "Sub", "mul": "Mul", "pow": "Pow", "truediv": "Div", "mod": "Mod"}.items():
+_KINDS = {
+    "add": "Add",
+    "sub": "Sub",
+    "mul": "Mul",
+    "pow": "Pow",
+    "truediv": "Div",
+    "mod": "Mod",
+    "min": "Min",
+    "max": "Max",
+}
+for _name, _kind in _KINDS.items():
     rule(f"number.{_name}")(_arithmetic(_kind))
 
 
