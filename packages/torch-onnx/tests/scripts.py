@@ -90,5 +90,4 @@ class Gives(nn.Module):
 
     def forward(self, x):
         h, c = self.cell(x)
-        found = {"state": h, "parts": c * 2}
-        return found
+        return {"state": h, "parts": c * 2}
