@@ -32,19 +32,22 @@ class DepthwiseRows {
  public:
   static constexpr int kRead = kStride * (R - 1) + kKernel;  // rows of the image for R rows of outputs
 
-  // The lanes that positions from column x on read within a row of `width` elements, for each column of the kernel, of
-  // each vector: where the stride is 2, of both that its elements are chosen from.
+  // What the positions from column x on read of a row of `width` elements: with a stride of 1 a vector for each column
+  // of the kernel and each vector of positions; with 2 all vectors from the first element on, whose lanes are then
+  // chosen and moved, so that each is read once.
   struct Masks {
-    LaneMask read[kKernel][kDepthwiseVectors][kStride], keep[kDepthwiseVectors];
+    static constexpr int kReads = kStride == 1 ? kKernel : 2, kMore = kStride - 1;
+    LaneMask read[kReads * kDepthwiseVectors + kMore], keep[kDepthwiseVectors];
     Masks(int x, int padding, int width, int outputs) {
-      for (int v = 0; v < kDepthwiseVectors; v++) {
-        for (int k = 0; k < kKernel; k++)
-          for (int s = 0; s < kStride; s++) {
-            const int column = (x + v * W) * kStride + k - padding + s * W;
-            read[k][v][s] = lane_range(clamped(-column), clamped(width - column)) & S::kAll;
-          }
-        keep[v] = first_lanes(outputs - x - v * W) & S::kAll;
+      for (int i = 0; i < kReads * kDepthwiseVectors + kMore; i++) {
+        const int column = x * kStride - padding + offset(i);
+        read[i] = lane_range(clamped(-column), clamped(width - column)) & S::kAll;
       }
+      for (int v = 0; v < kDepthwiseVectors; v++) keep[v] = first_lanes(outputs - x - v * W) & S::kAll;
+    }
+    // Of read i from the first element on.
+    static constexpr int offset(int i) {
+      return kStride == 1 ? i / kDepthwiseVectors + i % kDepthwiseVectors * W : i * W;
     }
 
    private:
@@ -59,14 +62,21 @@ class DepthwiseRows {
     each(First<R * kVectors>{}, [&]<int I>() __attribute__((always_inline)) { sum[I] = S::fill(bias); });
     each(First<kRead>{}, [&]<int J>() __attribute__((always_inline)) {
       const T* from = row[J] + column;
+      [[maybe_unused]] typename S::V lines[kStride][kVectors + 1];  // of a stride of 2: elements 0 2 4 ..., 1 3 5 ...
+      if constexpr (kStride == 2) {
+        const auto at = [&](int i) { return S::load(masks.read[i], from + i * W); };
+        each(First<kVectors + 1>{}, [&]<int Q>() __attribute__((always_inline)) {
+          const typename S::V a = at(2 * Q), b = Q < kVectors ? at(2 * Q + 1) : a;
+          lines[0][Q] = S::even(a, b), lines[1][Q] = S::odd(a, b);
+        });
+      }
       each(First<kKernel>{}, [&]<int X>() __attribute__((always_inline)) {
         typename S::V read[kVectors];
         each(First<kVectors>{}, [&]<int Q>() __attribute__((always_inline)) {
-          const T* p = from + X + Q * kStride * W;
           if constexpr (kStride == 1)
-            read[Q] = S::load(masks.read[X][Q][0], p);
+            read[Q] = S::load(masks.read[X * kDepthwiseVectors + Q], from + X + Q * W);
           else
-            read[Q] = S::even(S::load(masks.read[X][Q][0], p), S::load(masks.read[X][Q][1], p + W));
+            read[Q] = S::template from_lane<X / 2>(lines[X % 2][Q], lines[X % 2][Q + 1]);
         });
         each(First<R>{}, [&]<int Y>() __attribute__((always_inline)) {
           constexpr int k = J - Y * kStride;
@@ -142,7 +152,8 @@ void depthwise_rows(const conv::PatchGemm<T>& job) {
 // beyond the end of rows. In microseconds, lanes of channels and rows (one thread, AMD EPYC, Zen 4): 32 channels of 112
 // x 112, 3 x 3, 235 and 90; 96 of them with a stride of 2, 292 and 179; 144 of 56 x 56, 244 and 116; 88 of 28 x 28, 38
 // and 22; 240 of 28 x 28, 5 x 5, 165 and 117; 240 of 14 x 14, 41 and 40; 96 of 28 x 28 with a stride of 2, 25 and 30;
-// 40 of 56 x 56, 7 x 7, 221 and 145; 80 of 28 x 28, 91 and 75.
+// 40 of 56 x 56, 7 x 7, 221 and 145; 80 of 28 x 28, 91 and 75. With vectors of a stride of 2 read once (Zen 5) 96 of 112
+// x 112 take 96 instead of 138, 144 of 56 x 56, 5 x 5, 64 of 94, 40 of 28 x 28 6.3 and in lanes 8.5.
 template <class T>
 bool depthwise_along_rows(const conv::PatchGemm<T>& job) {
   constexpr int W = Simd<T>::kWidth;
@@ -155,9 +166,7 @@ bool depthwise_along_rows(const conv::PatchGemm<T>& job) {
     if (p.taps[t].dy != p.taps[0].dy + t / size || p.taps[t].dx != p.taps[0].dx + t % size || p.taps[t].index != t)
       return false;
   const bool is_narrow = job.out_w <= W;
-  if (job.out_w * 4 < (job.out_w + W - 1) / W * W * 3 || (size == 5 && stride == 2 && is_narrow) ||
-      (size == 7 && (stride == 2 || is_narrow)))
-    return false;
+  if (job.out_w * 4 < (job.out_w + W - 1) / W * W * 3 || (size == 7 && (stride == 2 || is_narrow))) return false;
   if (size == 7)
     depthwise_rows<T, 7, 1>(job);
   else if (size == 3)

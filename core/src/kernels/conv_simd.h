@@ -127,8 +127,12 @@ struct Simd {
 #endif
   }
 
-  static TORCH_INLINE V even(V a, V b) { return even(Lanes{}, a, b); }      // a0 a2 ... b0 b2 ...
-  static TORCH_INLINE V odd(V a, V b) { return odd(Lanes{}, a, b); }        // a1 a3 ... b1 b3 ...
+  static TORCH_INLINE V even(V a, V b) { return even(Lanes{}, a, b); }  // a0 a2 ... b0 b2 ...
+  static TORCH_INLINE V odd(V a, V b) { return odd(Lanes{}, a, b); }    // a1 a3 ... b1 b3 ...
+  template <int kFirst>
+  static TORCH_INLINE V from_lane(V a, V b) {  // those of a from kFirst on, and the first ones of b
+    return from_lane<kFirst>(Lanes{}, a, b);
+  }
   static TORCH_INLINE V zip_low(V a, V b) { return zip(Lanes{}, a, b); }    // a0 b0 a1 b1 ..., first half
   static TORCH_INLINE V zip_high(V a, V b) { return zip2(Lanes{}, a, b); }  // second half
 
@@ -165,6 +169,10 @@ struct Simd {
   template <int... I>
   static TORCH_INLINE V odd(std::integer_sequence<int, I...>, V a, V b) {
     return __builtin_shufflevector(a, b, (2 * I + 1)...);
+  }
+  template <int kFirst, int... I>
+  static TORCH_INLINE V from_lane(std::integer_sequence<int, I...>, V a, V b) {
+    return __builtin_shufflevector(a, b, (I + kFirst)...);
   }
   template <int... I>
   static TORCH_INLINE V zip(std::integer_sequence<int, I...>, V a, V b) {
