@@ -361,6 +361,7 @@ def test_a_tensor_under_two_names_is_one_again():
         (lambda text: text.update(out_spec='[1, {"type": "builtins.tuple", "context": "null", "children_spec": []}]'), "leaves"),
         (lambda text: text.update(aliases={"weight": "weight"}), "said to be one tensor"),
         (lambda text: text["nodes"][-2]["val"][3].append(1), "must match dimensionality of strides"),
+        (lambda text: text["inputs"][2].update(name="y"), "the graph takes p_weight, p_bias, input_1, and the inputs are said to be"),
     ],
 )  # fmt: skip
 def test_a_crafted_file_raises_one_error_that_names_it(change, why, tmp_path):

@@ -235,6 +235,11 @@ def _read(content, extra_files):
             raise ValueError(
                 f"input {s['name']!r} is the {s['kind'].lower()} {s['target']!r}, which the file does not hold"
             )
+    taken = [n.name for n in graph.nodes if n.op == "placeholder"]
+    if (said := [s["name"] for s in text["inputs"]]) != taken:
+        raise ValueError(
+            f"the graph takes {', '.join(taken)}, and the inputs are said to be {', '.join(map(str, said))}"
+        )
     inputs = [
         InputSpec(InputKind[s["kind"]], _read_argument(s, nodes), s["target"], s["persistent"]) for s in text["inputs"]
     ]
