@@ -532,6 +532,20 @@ static bool is_looked_into(const Row& row, const torch::Value* arguments) {
   return row.attr.is_random && (keys & key(DispatchKey::Wrapped));
 }
 
+// Whether a call would write to memory that is among these.
+static bool writes_to(const std::unordered_set<const Storage*>& memory, const Row& row, const torch::Value* arguments) {
+  for (int i = 0; i < row.schema.count; ++i) {
+    const auto& p = row.schema.params[i];
+    if (!p.written) continue;
+    if (p.kind == Kind::Tensor && arguments[i].tensor && memory.contains(arguments[i].tensor->storage)) return true;
+    if (p.kind == Kind::TensorList)
+      for (int64_t k = 0; k < arguments[i].size; ++k)
+        if (const auto& each = static_cast<const torch::Tensor*>(arguments[i].data)[k]; memory.contains(each->storage))
+          return true;
+  }
+  return false;
+}
+
 void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result) {
   Tracer* t = tracer;
   if (Sink* s = Sink::current()) {
@@ -539,6 +553,8 @@ void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result
     return s->saw(row, arguments, result);
   }
   if (!t || t->muted_) return row.invoke(arguments, result, keys_below(DispatchKey::Trace));
+  TORCH_CHECK(t->protected_.empty() || !writes_to(t->protected_, row, arguments),
+              "a tensor would be written to that is not a watched call's own");
   if (is_looked_into(row, arguments)) {
     Readmit inner(DispatchKey::Trace);
     return row.invoke(arguments, result, keys_below(DispatchKey::Trace));

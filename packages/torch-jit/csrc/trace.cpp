@@ -167,6 +167,7 @@ void bind_trace(py::module_& m) {
       .def("module_at", [](Tracer& t, const std::vector<std::string>& path) { return held(t.module_at(path)); })
       .def("set_observing", &Tracer::set_observing)
       .def("mute", &Tracer::mute)
+      .def("protect", &Tracer::protect)
       .def("set_reads",
            [](Tracer& t, py::function f) {
              t.set_reads([f = std::move(f)](const Tensor& x, const char* what) {

@@ -244,3 +244,60 @@ def test_sums_of_ints_do_not_wrap(f, last):
     compiled = torch.compile(f)
     for n in (3, 4, last):
         assert torch.equal(compiled(torch.ones(2), n), f(torch.ones(2), n))
+
+
+def changing():
+    """Functions of a tensor and a number that change something for some numbers or sizes only, and what tells it."""
+    seen, flag, held, table = [], type("Flag", (), {"on": 0})(), torch.zeros(1), {}
+
+    def listed(x, n):
+        if n > 1:
+            seen.append(n)
+        return x * n
+
+    def set_attribute(x, n):
+        if n > 1:
+            flag.on += 1
+        return x * n
+
+    def written(x, n):
+        if n > 1:
+            held.add_(1)
+        return x * n
+
+    def mapped(x, n):
+        if x.shape[0] > 2:
+            table[n] = len(table)
+        return x * 2
+
+    def written_by_size(x, n):
+        if x.shape[0] > 2:
+            held.add_(1)
+        return x * 2
+
+    def argument(x, n):
+        if n > 1:
+            x.add_(1)
+        return x * n
+
+    def drawn(x, n):
+        return F.dropout(x, 0.5) if n > 1 else x * n
+
+    functions = listed, set_attribute, written, mapped, written_by_size, argument, drawn
+    return {f.__name__: f for f in functions}, lambda: (list(seen), flag.on, held.item(), dict(table))
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize("numbers", [(2, 1, 3, 1, 5, 1), (1, 2, 1, 3, 4), (3, 1, 1, 2, 2, 0), (2, 3, 1, 4, 1)])
+@pytest.mark.parametrize("name", changing()[0])
+def test_what_only_some_numbers_change_is_changed_by_their_calls_alone(name, numbers, dynamic):
+    (plain, told), (function, tells) = ((made[0][name], made[1]) for made in (changing(), changing()))
+    compiled = torch.compile(function, dynamic=dynamic)
+    for sizes in (lambda n: n + 1, lambda n: 3):
+        for n in numbers:
+            x, same = torch.ones(sizes(n)), torch.ones(sizes(n))
+            torch.manual_seed(0)
+            expected = plain(same, n), torch.rand(1)
+            torch.manual_seed(0)
+            found = compiled(x, n), torch.rand(1)
+            assert all(map(torch.equal, found, expected)) and torch.equal(x, same) and tells() == told()

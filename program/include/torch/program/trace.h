@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -76,6 +77,8 @@ class TORCH_PROGRAM_API Tracer {
   // Asked when values of a tensor become numbers of the host's program; null for not at all.
   using Reads = std::function<void(const torch::Tensor& t, const char* what)>;
   void set_reads(Reads f) { reads_ = std::move(f); }
+  // From here on an operator that would write to the memory of this tensor is an error, before it does.
+  void protect(const Tensor& t) { protected_.insert(t->storage); }
 
   static Tracer* current() noexcept;
 
@@ -176,6 +179,7 @@ class TORCH_PROGRAM_API Tracer {
   TypePtr last_type_;  // of neighbouring results, which are often alike
   std::unique_ptr<Locator> locator_;
   Reads reads_;
+  std::unordered_set<const Storage*> protected_;
   bool observing_ = false, failed_ = false, muted_ = false;
 };
 

@@ -16,6 +16,7 @@ from ._backends import native
 from ._effects import NOTHING
 from ._observer import Reason
 from ._resized import Resized, Variation
+from ._sizes import Escaped
 from ._tables import EXACT
 
 __all__ = ["Again"]
@@ -118,6 +119,10 @@ class _Before:
             own.update((c.name, c.before) for c in observer.changed.values() if c.value is value and c.name is not None)
             object.__getattribute__(now, "__dict__").update((k, self.of(v)) for k, v in own.items() if v is not NOTHING)
         self.made[id(value)] = now
+
+    def fresh(self):
+        """The ids of what was made."""
+        return frozenset(id(new) for at, new in self.made.items() if id(new) != at)
 
     def reached(self, at):
         """Whether another object stands for one, by its id, in what was made: not where it lies in what cannot be made anew."""
@@ -321,13 +326,15 @@ class Again:
         watcher = Resized(Variation(free, ties=ties))
         try:
             self._run(watcher, _Before(self.observer, {}, {}))
-        except Exception:
+        except (Exception, Escaped):
             return None
         pinned = [each for each in watcher.space.conditions if _PINNED.fullmatch(each)]
         if pinned:
             return f"asks whether it is {pinned[0].strip('()').split()[-1]}"
         try:
             self._run(Resized(Variation(free, ties=ties)), _Before(self.observer, made, free))
+        except Escaped:
+            return None
         except Exception as error:
             return f"raises at another size: {error}"
         return None
@@ -340,22 +347,20 @@ class Again:
         others = {id(self.at[source]) for source in before.free} | (self.written or set())
         if not all(map(before.reached, others)):
             watcher.stop("an argument cannot be made anew")
-            return None
+        watcher.fresh = before.fresh()
         return watcher.run(self.compiled.function, *given)
 
     def _attempt(self, variation, layouts):
         """The program of runs at these layouts (None: those of the arguments), if it is one, and holds for this call."""
         self.why = None
-        random = any(node.isNondeterministic() for node in self.graph.nodes())
-        state = torch.get_rng_state() if random else None
+        state = torch.get_rng_state()  # other numbers and sizes may draw where this call has not
         try:
             found = self._watched(variation, layouts)
-        except Exception as error:  # whatever goes wrong with what may change, goes right with what does not
+        except (Exception, Escaped) as error:  # whatever goes wrong with what may change, goes right with what does not
             self.why = self.why or Reason(f"{type(error).__name__} is raised: {error}", self.observer.first_read)
             return None
         finally:
-            if state is not None:
-                torch.set_rng_state(state)
+            torch.set_rng_state(state)
         if not found or not found[0].holds(self.layouts):
             return None
         # Where numbers are read, torch.tensor of one is another work than that of a constant.
@@ -395,7 +400,7 @@ class Again:
             watcher = Resized(variation, 1, self.observer.found is not None, shift, fixed)
             try:
                 found = self._steps(watcher, layouts, variation)
-            except Exception:  # there is no such index, or no such size
+            except (Exception, Escaped):  # there is no such index, or no such size
                 continue
             if found is not None:
                 known = (one for one in seen if _signature(one[0].graph) == _signature(watcher.graph))

@@ -207,6 +207,20 @@ class Effects:
             else:
                 yield from self._of_dict(change)
 
+    def undo(self, kept):
+        """Leave what was changed as it was, but for objects with these ids."""
+        for change in self.changed.values():
+            value, name, before = change.value, change.name, change.before
+            if id(value) in kept:
+                continue
+            if name is not None:
+                _set_back(value, name, before, self._attribute(value, name))
+            elif type(value) is list:
+                value[:] = before
+            else:
+                value.clear()
+                value.update(before)
+
     def _of_attribute(self, change):
         value, name, before = change.value, change.name, change.before
         if change.steps:
@@ -270,6 +284,16 @@ class Effects:
         if len(value) > len(before) and not self.whole and not self.known[id(value)][2]:
             if before or type(value) is list:
                 self.stop(f"a {type(value).__qualname__} from outside grows", frames=change.frames)
+
+
+def _set_back(value, name, before, now):
+    """Give an attribute what it was; nothing where there was none."""
+    module = module_class()
+    owner = module if module and isinstance(value, module) else object
+    if before is NOTHING and now is not NOTHING:
+        owner.__delattr__(value, name)
+    elif now is not before:
+        owner.__setattr__(value, name, before)
 
 
 def _is(a, b):

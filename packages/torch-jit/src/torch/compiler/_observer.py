@@ -403,7 +403,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
                     if self.late is not None:
                         self.stop(self.late)
         except BaseException as error:
-            self.stop(f"it raised {type(error).__name__}")
+            Observer.stop(self, f"it raised {type(error).__name__}")
             strip(error)
             raise
         finally:

@@ -16,7 +16,7 @@ from ._guards import VALUE, WHOLE, layout_of, order_of
 from ._numbers import Number
 from ._observer import Observer
 from ._outside import place_of
-from ._sizes import Size, Space, shapes_watched
+from ._sizes import Escaped, Size, Space, shapes_watched
 
 __all__ = ["Resized", "Variation"]
 
@@ -47,10 +47,22 @@ class Resized(Observer):
         self.found = Found(self) if finds else None
         self.varied = {place: both[which] for place, both in variation.numbers.items()}
         self.variables = {}  # place of a number that changes -> what it is in this run
+        self.fresh = frozenset()  # ids of arguments that are made anew for this run, and may be changed
         self.free, self.ranges, self.takes_sizes = variation.free, variation.ranges, True
         self.space = Space(self, {}, variation.reads)
         self.ties, self.shift, self.fixed = variation.ties, shift, fixed
         self.dims, self.asked = [], []  # of each variable, in order: (slot, dim); (source, dim)
+
+    def stop(self, text, frame=None, frames=None):
+        """The run ends here: what is not watched would do things that the call has not done."""
+        if self.reason is None:
+            super().stop(text, frame or sys._getframe(1), frames)
+            raise Escaped(text)
+
+    def _tensor(self, value, source):
+        if id(value) not in self.fresh:
+            self.tracer.protect(value)
+        return super()._tensor(value, source)
 
     def layout(self, value, source):
         """What is guarded of an input: sizes that may change are not."""
@@ -134,8 +146,17 @@ class Resized(Observer):
         return super().where()
 
     def run(self, function, args, kwargs):
-        with shapes_watched(self.space) if self.free or self.takes_numbers else contextlib.nullcontext():
-            return super().run(function, args, kwargs)
+        try:
+            with shapes_watched(self.space) if self.free or self.takes_numbers else contextlib.nullcontext():
+                return super().run(function, args, kwargs)
+        finally:
+            try:
+                if any(id(value) not in self.fresh for _, value, *_ in self.effects()):
+                    self.stop("more is changed than what was made anew for this run")
+            except Escaped:
+                pass  # with a reason
+            finally:
+                self.undo(self.fresh)
 
     def close(self, low):
         """Guards of the sizes: what was asked about them; those of 0 and 1 are programs of their own."""

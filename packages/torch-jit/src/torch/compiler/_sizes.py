@@ -23,8 +23,8 @@ from ._found import Found
 __all__ = ["Escaped", "Size", "Sizes", "Space", "as_python", "shapes_watched"]
 
 
-class Escaped(Exception):
-    """A size is used in a way that no graph says."""
+class Escaped(BaseException):
+    """A run that only watches cannot go on: a size is used in a way that no graph says, or something outside would be changed."""
 
 
 class Space:
