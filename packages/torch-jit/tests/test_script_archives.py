@@ -461,3 +461,34 @@ def test_an_archive_that_is_read_twice_gives_one_class():
     torch.jit.script(First()).save(file)
     one, two = (torch.jit.load(io.BytesIO(file.getvalue())) for _ in range(2))
     assert one._c._type() == two._c._type()
+
+
+@torch.jit.script
+class Stated:
+    def __init__(self, n: int):
+        self.n = n
+
+    def __getstate__(self):
+        return (self.n, "kept")
+
+    def __setstate__(self, state: tuple[int, str]) -> None:
+        self.n, _ = state
+
+
+class HasState(torch.nn.Module):
+    held: Stated
+
+    def __init__(self):
+        super().__init__()
+        self.held = Stated(4)
+
+    def forward(self, x):
+        return x + self.held.n
+
+
+def test_objects_that_say_their_state_are_read_and_saved_again_and_again():
+    program = torch.jit.script(HasState())
+    for _ in range(3):
+        program.save(file := io.BytesIO())
+        program = torch.jit.load(io.BytesIO(file.getvalue()))
+        assert program(torch.ones(1)) == 5

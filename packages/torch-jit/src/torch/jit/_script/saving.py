@@ -163,6 +163,7 @@ class _Loader:
         made = self.known[id(instance)] = ir.Object(cls)
         setter = self.code.method(cls, "__setstate__")
         if setter is not None:
+            self.code.method(cls, "__getstate__")  # what is saved again says its state as before
             made.call("__setstate__", self.value(instance.state, setter.parameters[0].type))
             return made
         for name, of, *_ in cls.attributes():
