@@ -1,7 +1,9 @@
 """Archives that PyTorch 2.13 wrote run here: ``data/`` holds modules of script_modules.py, with their results."""
 
+import enum
 import io
 import pathlib
+import typing
 import zipfile
 
 import pytest
@@ -492,3 +494,61 @@ def test_objects_that_say_their_state_are_read_and_saved_again_and_again():
         program.save(file := io.BytesIO())
         program = torch.jit.load(io.BytesIO(file.getvalue()))
         assert program(torch.ones(1)) == 5
+
+
+class Place(typing.NamedTuple):
+    x: int
+    y: int
+
+
+class Size(typing.NamedTuple):
+    width: str
+
+
+class Near(torch.nn.Module):
+    def forward(self, x):
+        return Place(1, 2)
+
+
+class Wide(torch.nn.Module):
+    def forward(self, x):
+        return Size("wide")
+
+
+class Sides(enum.Enum):
+    LEFT = 1
+
+
+class Hands(enum.Enum):
+    LEFT = 2
+
+
+class AtSide(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.held = Sides.LEFT
+
+    def forward(self, x):
+        return self.held.value + int(self.held == Sides.LEFT)
+
+
+class InHand(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.held = Hands.LEFT
+
+    def forward(self, x):
+        return self.held.value + int(self.held == Hands.LEFT)
+
+
+@pytest.mark.parametrize(
+    "modules, names, wanted",
+    [((Near, Wide), (b"Place", b"Size"), ((1, 2), ("wide",))), ((AtSide, InHand), (b"Sides", b"Hands"), (2, 3))],
+)
+def test_named_tuples_and_enums_of_one_name_stay_two(modules, names, wanted):
+    parts = [renamed(make(), name, b"Shared") for make, name in zip(modules, names, strict=True)]
+    both, file = torch.jit.script(Pair(*parts)), io.BytesIO()
+    both.save(file)
+    for program in (both, torch.jit.load(io.BytesIO(file.getvalue()))):
+        found = program(torch.ones(1))
+        assert tuple(tuple(each) if isinstance(each, tuple) else each for each in found) == wanted

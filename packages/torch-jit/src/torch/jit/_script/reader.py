@@ -32,6 +32,26 @@ _SIMPLE = {
 _holders = {}  # of a name, whose it is in this process, by what tells archives apart
 
 
+_forms = {}  # of a name, the fields or members of the named tuples and enums that have it
+
+
+def _name_of_form(name, form):
+    """The name of a named tuple or enum: its own, unless one of other fields or members has that in this process."""
+    forms = _forms.setdefault(name, [_form_of(each) for each in types.known(name)])
+    if form not in forms:
+        forms.append(form)
+    at = forms.index(form)
+    before, _, last = name.rpartition(".")
+    return name if at == 0 else f"{before}.___torch_mangle_form_{at}.{last}"
+
+
+def _form_of(type):
+    """What tells a named tuple or enum of one name from another."""
+    if type.kind() == "EnumType":
+        return [tuple(each) for each in type.enum_names_values()]
+    return [list(type.field_names()), [str(each) for each in type.containedTypes()]]
+
+
 def _constant(node):
     try:
         return ast.literal_eval(node)
@@ -153,12 +173,15 @@ class Code:
         base = ast.unparse(node.bases[0]) if node.bases else ""
         fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
         if base == "NamedTuple":
-            types_ = [self.type_of(each.annotation) for each in fields]
-            self.found[name] = ir.TupleType.named(name, [each.target.id for each in fields], types_)
+            names, inner = [each.target.id for each in fields], [self.type_of(each.annotation) for each in fields]
+            own = _name_of_form(name, [names, [str(each) for each in inner]])
+            self.found[name] = ir.TupleType.named(own, names, inner)
             return
         if base == "Enum":
             values = [(each.targets[0].id, _constant(each.value)) for each in node.body if isinstance(each, ast.Assign)]
-            self.enums[name], self.found[name] = types.enum_named(name, values)
+            own = _name_of_form(name, values)
+            self.enums[name], self.found[name] = types.enum_named(own, values)
+            self.enums[own] = self.enums[name]
             return
         if base in ("Interface", "ModuleInterface"):
             self.found[name] = self._interface(name, node, source)

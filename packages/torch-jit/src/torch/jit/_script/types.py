@@ -249,6 +249,12 @@ def _class(cls, source=None):
     return made
 
 
+def known(name):
+    """The named tuples and enums that programs know by this name."""
+    kinds = ("EnumType", "TupleType")
+    return [each for each in _classes.values() if each.kind() in kinds and each.qualified_name() == name][:1]
+
+
 def enum_named(name, members):
     """The Python class and the type of an enum that an archive names: the one that is known already, if it is the same."""
     for cls, found in _classes.items():
