@@ -404,7 +404,7 @@ def test_arithmetic_of_numbers_with_tensors_has_the_tensor_first():
     calls = (
         "rsub(x, 2)",
         "mul(torch.reciprocal(x), 2)",
-        "floor_divide(torch.tensor(7), x)",
+        "floor_divide(torch.mul(torch.ones_like(x), 7), x)",
         "add(x, 3)",
         "rsub(x, 5, 2)",
     )
@@ -552,3 +552,120 @@ def test_named_tuples_and_enums_of_one_name_stay_two(modules, names, wanted):
     for program in (both, torch.jit.load(io.BytesIO(file.getvalue()))):
         found = program(torch.ones(1))
         assert tuple(tuple(each) if isinstance(each, tuple) else each for each in found) == wanted
+
+
+class Here(typing.NamedTuple):
+    x: int
+
+
+class There(typing.NamedTuple):
+    y: str
+    z: int
+
+
+class IsHere(torch.nn.Module):
+    def forward(self, x):
+        return Here(1)
+
+
+class IsThere(torch.nn.Module):
+    def forward(self, x):
+        return There("there", 2)
+
+
+Whole = enum.Enum("Kind", {"ONE": 1})
+Broken = enum.Enum("Kind", {"ONE": 1.0})
+
+
+class OfWhole(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.held = Whole.ONE
+
+    def forward(self, x):
+        return self.held, 3 // self.held.value
+
+
+class OfBroken(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.held = Broken.ONE
+
+    def forward(self, x):
+        return self.held, 3 // self.held.value
+
+
+@pytest.mark.parametrize("first_is_read", [False, True])
+@pytest.mark.parametrize(
+    "modules, wanted",
+    [
+        ((IsHere, IsThere), "((1,), ('there', 2))"),
+        ((OfWhole, OfBroken), "((<Kind.ONE: 1>, 3), (<Kind.ONE: 1.0>, 3.0))"),
+    ],
+)
+def test_named_tuples_and_enums_of_one_name_stay_two_where_python_made_both(modules, wanted, first_is_read):
+    first, second = modules
+    first = torch.jit.script(first())
+    if first_is_read:
+        first.save(file := io.BytesIO())
+        first = torch.jit.load(io.BytesIO(file.getvalue()))
+    both = torch.jit.script(Pair(first, second()))
+    both.save(file := io.BytesIO())
+    for program in (both, torch.jit.load(io.BytesIO(file.getvalue()))):
+        found = program(torch.ones(1))
+        assert repr(tuple(tuple(each) if isinstance(each, tuple) else each for each in found)) == wanted
+
+
+@torch.jit.interface
+class OneStep(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        pass
+
+
+@torch.jit.interface
+class TwoSteps(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        pass
+
+    def back(self, x: torch.Tensor, by: int) -> torch.Tensor:
+        pass
+
+
+class Step(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x + 1
+
+    @torch.jit.export
+    def back(self, x: torch.Tensor, by: int) -> torch.Tensor:
+        return x - by
+
+
+class Forth(torch.nn.Module):
+    step: OneStep
+
+    def __init__(self):
+        super().__init__()
+        self.step = Step()
+
+    def forward(self, x):
+        return self.step.forward(x)
+
+
+class Back(torch.nn.Module):
+    step: TwoSteps
+
+    def __init__(self):
+        super().__init__()
+        self.step = Step()
+
+    def forward(self, x):
+        return self.step.back(x, 5)
+
+
+def test_modules_behind_interfaces_of_one_name_are_read_and_saved_again():
+    parts = [renamed(make(), name, b"Steps") for make, name in ((Forth, b"OneStep"), (Back, b"TwoSteps"))]
+    program = torch.jit.script(Pair(*parts))
+    for _ in range(3):
+        program.save(file := io.BytesIO())
+        program = torch.jit.load(io.BytesIO(file.getvalue()))
+        assert program(torch.ones(1)) == (2, -4)

@@ -1,6 +1,7 @@
 """The texts of programs call PyTorch's operators by their names, with arguments that these take."""
 
 import ast
+import io
 import json
 import pathlib
 import re
@@ -184,3 +185,61 @@ def test_pytorch_has_the_operators_that_programs_call(everything):
         if not any(fits(each, places, named) for each in overloads):
             wrong.append(f"{text} is written {ast.unparse(call)}")
     assert not wrong, "\n".join(wrong)
+
+
+def add_scaled(x):
+    return torch.add(2, x, alpha=3)
+
+
+def divide_wholly(x):
+    return 0.7 // x
+
+
+def divide_to_floor(x):
+    return torch.div(0.7, x.abs(), rounding_mode="floor")
+
+
+def all_in_one(x):
+    return torch.all(x, dim=None, keepdim=True)
+
+
+def any_in_one(x, keepdim: bool = True):
+    return torch.any(x, dim=None, keepdim=keepdim)
+
+
+def product_in_one(x):
+    return torch.prod(x, dim=None, keepdim=True)
+
+
+def norm_in_one(x):
+    return torch.norm(x, 2, keepdim=True)
+
+
+def norm_of_rows(x):
+    return torch.norm(x, "fro", [0], dtype=torch.float64)
+
+
+X = torch.tensor([0.7, 0.1, -0.3], dtype=torch.float64)
+LIKE = {"many": X, "half": X.half()[2], "byte": torch.tensor(2, dtype=torch.uint8)}
+NUMBERS_FIRST = add_scaled, divide_wholly, divide_to_floor
+IN_ONE = all_in_one, any_in_one, product_in_one
+
+
+@pytest.mark.parametrize(
+    "f, x",
+    [
+        *(pytest.param(f, x, id=f"{f.__name__}-{like}") for f in (*NUMBERS_FIRST, *IN_ONE) for like, x in LIKE.items()),
+        *(pytest.param(f, X, id=f.__name__) for f in (norm_in_one, norm_of_rows)),
+    ],
+)
+def test_what_is_saved_computes_the_same(f, x):
+    torch.jit.script(f).save(file := io.BytesIO())
+    torch.testing.assert_close(torch.jit.load(io.BytesIO(file.getvalue()))(x), f(x))
+
+
+def with_flag(x, flag: bool):
+    return x + flag
+
+
+def test_truths_that_only_the_run_tells_stay_truths():
+    assert "torch.add(x, torch.tensor(flag))" in torch.jit.script(with_flag).code

@@ -10,7 +10,7 @@ import keyword
 import re
 
 from .literals import constant, literal
-from .spelling import TWICE, Call
+from .spelling import Call, says_twice
 
 __all__ = ["Printer", "code_and_constants", "code_of"]
 
@@ -128,7 +128,7 @@ class Printer:
         absorbed = set()
 
         def take(user, at):
-            if user.kind() == "prim::fork" or user.kind() in TWICE:  # the function within refers to names
+            if user.kind() == "prim::fork" or says_twice(user):  # the function within refers to names
                 return at
             # From the last input to the first: each must be computed immediately before what is taken already.
             for value in reversed(list(user.inputs())):

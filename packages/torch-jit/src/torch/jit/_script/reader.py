@@ -32,26 +32,6 @@ _SIMPLE = {
 _holders = {}  # of a name, whose it is in this process, by what tells archives apart
 
 
-_forms = {}  # of a name, the fields or members of the named tuples and enums that have it
-
-
-def _name_of_form(name, form):
-    """The name of a named tuple or enum: its own, unless one of other fields or members has that in this process."""
-    forms = _forms.setdefault(name, [_form_of(each) for each in types.known(name)])
-    if form not in forms:
-        forms.append(form)
-    at = forms.index(form)
-    before, _, last = name.rpartition(".")
-    return name if at == 0 else f"{before}.___torch_mangle_form_{at}.{last}"
-
-
-def _form_of(type):
-    """What tells a named tuple or enum of one name from another."""
-    if type.kind() == "EnumType":
-        return [tuple(each) for each in type.enum_names_values()]
-    return [list(type.field_names()), [str(each) for each in type.containedTypes()]]
-
-
 def _constant(node):
     try:
         return ast.literal_eval(node)
@@ -91,7 +71,7 @@ class TextCompiler(Compiler):
 
     def __init__(self, code):
         super().__init__()
-        self.code = code
+        self.code, self.interfaces = code, compiler.interfaces  # whose names are those of this process
 
     def has_method(self, cls, name):
         return name in self.code.methods.get(cls.qualified_name(), ())
@@ -174,14 +154,12 @@ class Code:
         fields = [each for each in node.body if isinstance(each, ast.AnnAssign)]
         if base == "NamedTuple":
             names, inner = [each.target.id for each in fields], [self.type_of(each.annotation) for each in fields]
-            own = _name_of_form(name, [names, [str(each) for each in inner]])
-            self.found[name] = ir.TupleType.named(own, names, inner)
+            self.found[name] = types.named_tuple_of(name, names, inner)
             return
         if base == "Enum":
             values = [(each.targets[0].id, _constant(each.value)) for each in node.body if isinstance(each, ast.Assign)]
-            own = _name_of_form(name, values)
-            self.enums[name], self.found[name] = types.enum_named(own, values)
-            self.enums[own] = self.enums[name]
+            self.enums[name], made = types.enum_named(name, values)
+            self.found[name], self.enums[made.qualified_name()] = made, self.enums[name]
             return
         if base in ("Interface", "ModuleInterface"):
             self.found[name] = self._interface(name, node, source)
@@ -216,8 +194,9 @@ class Code:
             self.finals.setdefault(cls, {})[field] = _constant(value)
 
     def _interface(self, name, node, source):
-        made, methods = ir.InterfaceType(name), {}
-        self.found[name], self.compiler.interfaces[name] = made, methods
+        own = self._unique(name)
+        made, methods = ir.InterfaceType(own), {}
+        self.found[name], self.compiler.interfaces[own] = made, methods
         for each in node.body:
             if isinstance(each, ast.FunctionDef):
                 parameters, signature = self._declared(each)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from .literals import constant, is_default, literal, schema_parameters
 
-__all__ = ["ROWS", "TWICE", "Call"]
+__all__ = ["ROWS", "Call", "says_twice"]
 
 _SPECIAL = """airy_ai bessel_j0 bessel_j1 bessel_y0 bessel_y1 chebyshev_polynomial_t chebyshev_polynomial_u chebyshev_polynomial_v
     chebyshev_polynomial_w entr erfcx hermite_polynomial_h hermite_polynomial_he i0e i1 i1e laguerre_polynomial_l
@@ -32,8 +32,6 @@ ROWS = {  # the way back, where the arguments stay as they are
     theirs: ours for ours, theirs in _NAMES.items() if not ours.startswith("_unique") and ours != "huber"
 }
 
-TWICE = frozenset({"aten::huber"})  # rows whose arguments are written twice, and so have names
-
 # Operators whose arguments have no defaults in PyTorch.
 _WHOLE = frozenset({"batch_norm", "instance_norm", "linspace", "logspace", "native_dropout"})
 _OF_NUMBERS = frozenset(
@@ -51,9 +49,10 @@ class Call:
     def __init__(self, node, texts):
         self.kind, self.texts = node.kind().partition("::")[2], list(texts)
         self.name, self.values = _NAMES.get(self.kind, self.kind), list(node.inputs())
-        is_of_tensors = "TensorType" in [each.type().kind() for each in self.values]
+        kinds = [each.type().kind() for each in self.values]
+        is_of_tensors = "TensorType" in kinds
         if self.kind in _OF_TRUTHS and is_of_tensors:
-            self.texts = [f"torch.tensor({each})" if each in ("True", "False") else each for each in self.texts]
+            self.texts = [f"torch.tensor({t})" if kind == "BoolType" else t for t, kind in zip(self.texts, kinds)]
         parameters = schema_parameters(node.schema()) if node.schema() else []
         self.places, self.named, self.whole = list(self.texts), {}, None
         if len(parameters) == len(self.texts):
@@ -101,18 +100,31 @@ class Call:
         return self.known(name) is not None
 
 
+def _is_rounded(kind, named):
+    return kind == "floor_divide" or "rounding_mode" in named
+
+
+def says_twice(node):
+    """Whether the text of a call has an argument twice, which must have a name then."""
+    if node.kind() == "aten::floor_divide" or (node.kind() == "aten::div" and node.inputsSize() > 2):
+        return node.inputsAt(0).type().kind() != "TensorType"
+    return node.kind() == "aten::huber"
+
+
 def _number_first(call):
     """Arithmetic of a number with a tensor, where PyTorch's operators have the tensor first."""
     kinds = [each.type().kind() for each in call.values[:2]]
     if kinds[0] == "TensorType" or kinds[1] != "TensorType":
         return
     number, tensor = call.texts[:2]
-    if call.kind in ("add", "mul"):
+    if "alpha" in call.named and call.kind == "add":
+        call.places, call.named = [f"torch.mul({tensor}, {call.named['alpha']})", number], {}
+    elif call.kind in ("add", "mul"):
         call.places = [tensor, number]
     elif call.kind == "sub":
         call.name, call.places, call.named = "rsub", [tensor, number, *call.named.values()], {}
-    elif call.kind == "floor_divide" or call.named:
-        call.places[0] = f"torch.tensor({number})"
+    elif _is_rounded(call.kind, call.named):
+        call.places[0] = f"torch.mul(torch.ones_like({tensor}), {number})"  # has the dtype that the two have together
     else:
         call.name, call.places = "mul", [f"torch.reciprocal({tensor})", number]
 
@@ -133,11 +145,6 @@ def _padded(call):
         call.places[3] = call.real("value")
 
 
-def _without_dim(call):
-    if not call.is_given("dim"):
-        del call.places[1:]
-
-
 def _inverted(call):
     """The bits of an int turned."""
     if call.values[0].type().kind() == "IntType":
@@ -150,15 +157,17 @@ def _square(call):
 
 
 def _normed(call):
-    order = call.known("p")
+    order, dim, keepdim = call.known("p"), call.of("dim"), call.of("keepdim")
     if order == "nuc":
-        call.name, call.places = "nuclear_norm", [call.of("self")]
-        call.places += [call.of("dim")] if call.is_given("dim") else []
-        call.places += [call.of("keepdim")]
+        call.name, call.places = "nuclear_norm", [call.of("self"), *([dim] if call.is_given("dim") else []), keepdim]
         return
     if order == "fro":
         call.places[1] = "2"
-    if not call.is_given("dim"):
+    if call.is_given("dim"):
+        call.places[3:] = [keepdim] if len(call.places) > 3 or call.named else []
+    elif len(call.places) > 3:
+        call.places[2] = "annotate(List[int], [])"
+    else:
         call.places = call.places[:2] if order is not None else [call.of("self"), *(["None"] if call.named else [])]
 
 
@@ -221,8 +230,8 @@ def _unique_runs(call):
 
 
 _RULES = {
-    **dict.fromkeys(("add", "mul", "sub", "div", "true_divide", "floor_divide"), _number_first), "polygamma": _turned, "pad": _padded, "squeeze": _without_dim, "squeeze_": _without_dim, "any": _without_dim, "all": _without_dim,
-    "prod": _without_dim, "bitwise_not": _inverted, "eye": _square, "norm": _normed, "sort": _ordered, "argsort": _ordered, "trapezoid": _integrated,
+    **dict.fromkeys(("add", "mul", "sub", "div", "true_divide", "floor_divide"), _number_first), "polygamma": _turned, "pad": _padded,
+    "bitwise_not": _inverted, "eye": _square, "norm": _normed, "sort": _ordered, "argsort": _ordered, "trapezoid": _integrated,
     "trapz": _integrated, "cumulative_trapezoid": _integrated, "linalg_vander": _nth_vander, "max_unpool3d": _unpooled,
     "_holds": _held, "is_autocast_enabled": _autocast, "repr": _quoted, "huber": _hubered, "_unique": _unique, "_unique_dim": _unique_along, "_unique_consecutive": _unique_runs,
     **dict.fromkeys(_POOLS, _unstrided),

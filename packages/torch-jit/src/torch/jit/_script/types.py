@@ -56,6 +56,7 @@ _NAMED = {
 _BUILTIN = {each.__name__: each for each in (int, float, bool, str, complex, list, dict, tuple)}
 
 _classes = {}  # Python class -> type, for named tuples, enums and script classes
+_forms = {}  # of a name, the fields or members of the named tuples and enums that have it
 compile_class = None  # set by classes.py: a Python class to the type of its compiled form
 compile_interface = conform = None  # set by interfaces.py
 
@@ -236,7 +237,7 @@ def _class(cls, source=None):
                 f"Could not unify type list: the values of the enum {cls.__name__} are of several types: "
                 + ", ".join(sorted(kind.__name__ for kind in kinds))
             )
-        made = ir.EnumType(qualified(cls), of_value(members[0][1]), members)
+        made = _enum_of(qualified(cls), members)
         _native._register_enum(cls, made)
     elif issubclass(cls, torch.nn.Module):
         raise AnnotationError(
@@ -249,20 +250,34 @@ def _class(cls, source=None):
     return made
 
 
-def known(name):
-    """The named tuples and enums that programs know by this name."""
-    kinds = ("EnumType", "TupleType")
-    return [each for each in _classes.values() if each.kind() in kinds and each.qualified_name() == name][:1]
+def _name_of_form(name, form):
+    """The name of a named tuple or enum: its own, unless one of other fields or members has that in this process."""
+    forms = _forms.setdefault(name, [])
+    if form not in forms:
+        forms.append(form)
+    at = forms.index(form)
+    before, _, last = name.rpartition(".")
+    return name if at == 0 else f"{before}.___torch_mangle_form_{at}.{last}"
+
+
+def _enum_of(name, members):
+    """The type of an enum with these members."""
+    own = _name_of_form(name, [(each, repr(value)) for each, value in members])
+    return ir.EnumType(own, of_value(members[0][1]), members)
+
+
+def named_tuple_of(name, fields, inner):
+    """The type of a named tuple with these fields of these types."""
+    return ir.TupleType.named(_name_of_form(name, [fields, [str(each) for each in inner]]), fields, inner)
 
 
 def enum_named(name, members):
     """The Python class and the type of an enum that an archive names: the one that is known already, if it is the same."""
+    made = _enum_of(name, members)
     for cls, found in _classes.items():
-        if found.kind() == "EnumType" and found.qualified_name() == name:
-            if [(each, member.value) for each, member in cls.__members__.items()] == members:
-                return cls, found
+        if found.kind() == "EnumType" and found.qualified_name() == made.qualified_name():
+            return cls, found
     cls = enum.Enum(name.rpartition(".")[2], members)
-    made = ir.EnumType(name, of_value(members[0][1]), members)
     _native._register_enum(cls, made)
     return cls, made
 
@@ -284,7 +299,7 @@ def named_tuple(cls, source=None):
     notes = getattr(cls, "__annotations__", {})
     around = _Around(vars(sys.modules.get(cls.__module__, typing)), source)
     types = [from_annotation(notes[name], around) if name in notes else TENSOR for name in cls._fields]
-    made = ir.TupleType.named(qualified(cls), list(cls._fields), types)
+    made = named_tuple_of(qualified(cls), list(cls._fields), types)
     _native._register_class(made.qualified_name(), cls)
     return made
 
