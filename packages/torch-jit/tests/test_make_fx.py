@@ -141,6 +141,14 @@ def test_a_tensor_in_place_of_a_number_is_refused(function):
     assert torch.equal(make_fx(lambda x: function(x, t))(x)(x), function(x, t))  # a constant may be one
 
 
+@pytest.mark.parametrize("function", [lambda x, t: x[t], lambda x, t: x.view(1, 3)[:, t], lambda x, t: x[1:][t, None]])
+def test_a_tensor_as_the_number_of_an_index_is_refused(function):
+    x, t = torch.randn(3), torch.tensor(1)
+    with pytest.raises(RuntimeError, match=r"make_fx: the function takes as an index a tensor .*\(t_1\)"):
+        make_fx(function)(x, t)
+    assert torch.equal(make_fx(lambda x: function(x, t))(x)(x), function(x, t))  # a constant may be one
+
+
 @pytest.mark.parametrize("function", [torch.linspace, torch.logspace])
 def test_ends_of_a_line_may_be_tensors(function):
     made = make_fx(lambda t: function(0, t, 4))(torch.tensor(2.0))

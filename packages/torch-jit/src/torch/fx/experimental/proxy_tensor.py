@@ -185,6 +185,12 @@ def _hollow(tensor):
     return made
 
 
+_AS_NUMBERS = {
+    _native.READ_AS_NUMBER: "gives an operator, in place of a number, a tensor",
+    _native.READ_AS_INDEX: "takes as an index a tensor",
+}
+
+
 class _Recorder:
     """A mode that writes each operator into a graph."""
 
@@ -264,8 +270,8 @@ class _Recorder:
 
     def hear(self, tensor: torch.Tensor, what: str) -> None:
         """Told by the core that an operator takes a tensor for a number: refused when the operator is called."""
-        if what == _native.READ_AS_NUMBER and self._refused is None:
-            self._refused = self._error(tensor, "gives an operator, in place of a number, a tensor")
+        if what in _AS_NUMBERS and self._refused is None:
+            self._refused = self._error(tensor, _AS_NUMBERS[what])
 
     def check(self) -> None:
         """RuntimeError where an operator took a tensor for a number."""
