@@ -56,6 +56,27 @@ def test_a_batch_norm_behind_a_convolution_becomes_part_of_it():
     assert "aten::conv2d" in kinds(compiled) and "aten::batch_norm" not in kinds(compiled)
 
 
+class WritesToItsWeight(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(3))
+        self.register_buffer("seen", self.weight.detach()[:2])
+
+    def forward(self, x, given):
+        (self.seen if given is None else given).add_(1)
+        return self.weight + x
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("of_weight", [False, True], ids=["buffer", "argument"])
+def test_weights_that_a_program_writes_to_by_another_name_are_read(of_weight):
+    net, plain = WritesToItsWeight(), WritesToItsWeight()
+    given = [each.weight.detach()[1:] if of_weight else None for each in (net, plain)]
+    compiled = torch.compile(net, options=FREEZING)
+    for _ in range(4):
+        assert torch.equal(compiled(torch.ones(3), given[0]), plain(torch.ones(3), given[1]))
+
+
 CHANGES = {
     "written to": lambda net: net.weight.mul_(2),
     "a part of it": lambda net: net.weight[0].zero_(),

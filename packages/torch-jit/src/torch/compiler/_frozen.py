@@ -7,6 +7,7 @@ sees (through ``.data`` or NumPy) are not noticed, which is why somebody has to 
 
 from __future__ import annotations
 
+import torch
 from torch import _seams
 from torch.jit import _freeze
 from torch.jit import _ir as ir
@@ -19,9 +20,11 @@ def freeze(observer, graph, options):
     if not _seams.is_freezing(options) or observer.entry_grad or observer.sets_grad:
         return
     aliases, results = graph.alias_db(), list(graph.outputs())
-    for value, tensor in zip(graph.inputs(), observer.examples):
+    inputs = [(value, x) for value, x in zip(graph.inputs(), observer.examples) if isinstance(x, torch.Tensor)]
+    written = {_memory(tensor) for value, tensor in inputs if aliases.has_writers(value)}
+    for value, tensor in inputs:
         source = observer.known[id(tensor)][1] if id(tensor) in observer.known else ()
-        if not _is_registered(source) or aliases.has_writers(value) or aliases.may_contain_alias([value], results):
+        if not _is_registered(source) or _memory(tensor) in written or aliases.may_contain_alias([value], results):
             continue
         with graph.insert_point_guard(next(iter(graph.nodes()))):
             value.replaceAllUsesWith(graph.insertConstant(tensor.detach().clone()))
@@ -29,6 +32,11 @@ def freeze(observer, graph, options):
         observer.guards.check("memory", source, tensor._version, tensor.data_ptr())
     _freeze.fold_norms(graph)
     ir._native.fold_constants(graph)
+
+
+def _memory(tensor):
+    """What tells the memory of a tensor from that of others; tensors of no memory of their own are each for itself."""
+    return tensor.untyped_storage().data_ptr() if tensor.layout is torch.strided else id(tensor)
 
 
 def _is_registered(source):
