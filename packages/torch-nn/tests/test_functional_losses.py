@@ -126,6 +126,12 @@ def test_binary_cross_entropy_leads_away_from_what_is_certain_and_wrong():
     assert torch.autograd.grad(by_p.sum(), p)[0].tolist() == [0] * 6 + [16]
 
 
+def test_binary_cross_entropy_of_halves_is_at_rest_where_it_is_certain_and_right():
+    p = torch.tensor([0.0, 1.0, 0.5], dtype=torch.float16, requires_grad=True)
+    loss = F.binary_cross_entropy(p, p.detach(), reduction="none")
+    assert torch.autograd.grad(loss.sum(), p)[0].tolist() == [0, 0, 0]
+
+
 def test_binary_cross_entropy_bounds_its_logarithms():
     assert F.binary_cross_entropy(t([0.0, 1.0]), t([1.0, 1.0]), reduction="none").tolist() == [100.0, 0.0]
     p = sigmoid(X)

@@ -110,7 +110,9 @@ def _binary_cross_entropy(input, target, weight, reduction):
             f"binary_cross_entropy: target has shape {tuple(target.shape)}, input has {tuple(input.shape)}; "
             "they must be equal"
         )
-    possible = (input >= 0) & (input <= 1)
+    at = input.detach()
+    spread = at * (1 - at)
+    possible = spread >= 0
     if not ops._holds(possible):
         raise RuntimeError(
             f"binary_cross_entropy: all elements of input should be between 0 and 1{_first(input, ~possible)}; "
@@ -118,22 +120,21 @@ def _binary_cross_entropy(input, target, weight, reduction):
         )
     if weight is not None:
         weight = weight.expand(torch.broadcast_shapes(weight.shape, target.shape))
-    certain = input * (1 - input) < _CERTAIN
-    doubtful = torch.where(certain, 0.5, input)
-    loss = -(target * doubtful.log() + (1 - target) * (1 - doubtful).log())
-    loss = torch.where(certain, _loss_of_certain(input, target), loss)
+    loss = _loss_by_logarithms(input, target, spread == 0, spread < _LEAST_SPREAD)
     return reduce_loss(loss if weight is None else loss * weight, reduction)
 
 
 # Of p (1 - p), by which the gradient (p - t) / (p (1 - p)) divides: it stays finite at 0 and 1, and points the right way.
-_CERTAIN = 1e-12
+_LEAST_SPREAD = 1e-12
 
 
-def _loss_of_certain(p, target):
-    """By logarithms from -100 on, and as a line in ``p`` with the slope that it has at the edge of what is certain."""
+def _loss_by_logarithms(p, target, whole, certain):
+    """By logarithms from -100 on; what is certain is a line in ``p`` with the slope that it has at the edge of that."""
     at = p.detach()
-    loss = -(target * at.log().clamp(min=-100) + (1 - target) * (1 - at).log().clamp(min=-100))
-    return loss + (p - at) * (at - target) / _CERTAIN
+    doubtful = torch.where(certain, at, p).masked_fill(whole, 0.5)
+    loss = (target - 1) * (1 - doubtful).log() - target * doubtful.log().clamp(min=-100)
+    loss = torch.where(whole, 100.0 * (target * (1 - at) + (1 - target) * at), loss)
+    return loss + torch.where(certain, p - at, 0.0) / _LEAST_SPREAD * (at - target)
 
 
 @in_float32
