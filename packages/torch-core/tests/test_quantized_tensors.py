@@ -241,6 +241,21 @@ def test_channels_are_taken_and_written_with_their_scales():
         q.select(1, 3)
 
 
+def test_places_of_channels_are_counted_from_the_end_as_well():
+    x = torch.arange(6.0).reshape(2, 3)
+    q = torch.quantize_per_channel(x, torch.tensor([0.5, 0.25, 1.0]), torch.tensor([1, 2, 3]), 1, torch.quint8)
+    last = q.narrow(1, -1, 1)
+    assert torch.equal(last.dequantize(), x[:, -1:]) and last.q_per_channel_scales().tolist() == [1]
+    with pytest.raises(NotImplementedError, match="whole numbers and slices"):
+        q[True]
+    for name in ("mean", "max", "relu"):
+        with pytest.raises(NotImplementedError, match=f"^{name}: not there"):
+            getattr(torch, name)(q)
+    with pytest.raises(RuntimeError, match=r"^copy_: expected channels of shape \(2, 3\), got \(1, 3\)$"):
+        q.copy_(q[:1])
+    assert torch.equal(q.dequantize(), x)
+
+
 def test_bounds_are_those_of_integers_and_may_be_kept_in_place():
     q = quantized([[1.0, -2.0, 3.0, 0.2]])
     assert q.clamp(-0.26, 1.5).int_repr().tolist() == [[20, 7, 25, 12]] and q.int_repr()[0, 2] == 40
@@ -258,6 +273,58 @@ def test_bounds_are_those_of_integers_and_may_be_kept_in_place():
         torch.quantize_per_channel(
             torch.ones(1, 1), torch.ones(1), torch.zeros(1, dtype=torch.long), 0, torch.qint8
         ).clamp(0)
+
+
+def test_negative_numbers_are_cut_off_in_place():
+    q = quantized([-1.0, 2.0])
+    assert torch.nn.functional.relu(q, inplace=True) is q and q.tolist() == [0, 2]
+    q = quantized([-1.0, 2.0])
+    assert torch.relu(q).tolist() == [0, 2] and q.tolist() == [-1, 2]
+    assert q.relu_() is q and q.tolist() == [0, 2]
+
+
+def test_data_is_quantized_as_well():
+    q, other = quantized([1.0, 2.0]), quantized([1.0, 2.0], 0.5, 3, torch.qint8)
+    assert q.data.q_scale() == 0.1 and q.data.fill_(3.0).tolist() == q.tolist() == [3, 3]
+    q.data = other
+    assert (q.q_scale(), q.q_zero_point(), q.dtype, q.tolist()) == (0.5, 3, torch.qint8, [1, 2])
+    with pytest.raises(TypeError, match="^data: expected a quantized tensor, got torch.float32$"):
+        q.data = torch.ones(2)
+
+
+def test_tensors_are_joined_at_the_scale_of_out():
+    q = quantized([1.0, 2.0], 0.5, 3)
+    out = quantized([0.0] * 4, 0.25, 7)
+    assert torch.cat([q, quantized([3.3, 4.0])], out=out) is out
+    assert out.q_scale() == 0.25 and out.int_repr().tolist() == [11, 15, 20, 23]
+    with pytest.raises(RuntimeError, match=r"^cat: expected out of shape \(4,\) and torch.quint8, got \(2,\) and"):
+        torch.cat([q, q], out=quantized([0.0, 0.0]))
+    by_channel = torch.quantize_per_channel(torch.ones(2), torch.tensor([0.25, 0.5]), torch.zeros(2), 0, torch.quint8)
+    assert torch.cat(dim=0, tensors=[q, by_channel]).tolist() == [1, 2, 1, 1]
+    for call in (lambda: torch.tanh(q, out=q), lambda: torch.mean(q, 0, out=q[0])):
+        with pytest.raises(NotImplementedError, match="out= is not there for quantized tensors"):
+            call()
+    assert q.tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("other", [torch.ones(2), quantized([1.0], 0.1, 10, torch.qint8)])
+def test_quantized_tensors_are_joined_with_their_like_alone(other):
+    with pytest.raises(RuntimeError, match="^cat: expected tensors of torch.quint8, got torch.quint8, torch"):
+        torch.cat([quantized([1.0]), other])
+
+
+def test_what_no_quantized_tensor_can_be_is_refused():
+    q = quantized([1.0, 2.0])
+    for call in (lambda: q.view(torch.int8), lambda: torch.empty_like(q, dtype=torch.float32)):
+        with pytest.raises(NotImplementedError, match="not seen as another dtype"):
+            call()
+    with pytest.raises(NotImplementedError, match="^__getitem__: a quantized tensor is no index$"):
+        q[q]
+    with pytest.raises(RuntimeError, match="^__getitem__: expected tensors of torch.quint8, got torch.float32$"):
+        torch.ones(2)[q]
+    with pytest.raises(NotImplementedError, match="^to: not there"):
+        q.to(torch.ones(2))
+    assert torch.ones(1, 2).view_as(q).tolist() == [1, 1] and not torch.ones(1).expand_as(q).is_quantized
 
 
 def test_gaps_are_filled_with_the_integer_of_a_number():
@@ -283,6 +350,10 @@ def test_copies_and_pickles_keep_what_the_integers_mean():
     [
         (lambda x: torch.quantize_per_tensor(x, 0.1, 300, torch.quint8), RuntimeError, "expected zero_point from 0 to 255, got 300"),
         (lambda x: torch.quantize_per_tensor(x, 0.0, 3, torch.quint8), RuntimeError, "expected a positive scale, got 0.0"),
+        (lambda x: torch._empty_affine_quantized([2], scale=1.0, zero_point=300, dtype=torch.quint8), RuntimeError, "^_empty_affine_quantized: expected zero_point"),
+        (lambda x: torch._make_per_tensor_quantized_tensor(x.to(torch.int8), -1.0, 0), RuntimeError, "^_make_per_tensor_quantized_tensor: expected a positive"),
+        (lambda x: quantized([1.0, 2.0]).fill_(torch.tensor(1j)), RuntimeError, "^copy_: expected real numbers, got torch.complex64$"),
+        (lambda x: quantized([1.0, 2.0]).__setitem__(0, torch.tensor(1j)), RuntimeError, "^__setitem__: expected real numbers, got torch.complex64$"),
         (lambda x: torch.quantize_per_tensor(x, 1.0, 3, torch.int8), RuntimeError, "expected one of torch.qint8, torch.quint8, torch.qint32"),
         (lambda x: torch.quantize_per_tensor(x.int(), 1.0, 3, torch.qint8), RuntimeError, "expected a tensor of float32, got torch.int32"),
         (lambda x: torch.quantize_per_channel(x, x, x, 2, torch.qint8), IndexError, "axis 2 of a tensor with 1 dims"),
@@ -415,7 +486,7 @@ def test_scales_of_dynamic_quantization_are_doubles_of_the_same_rule():
     assert (q.q_scale(), q.q_zero_point()) == (4 / 127, 0)
 
 
-@pytest.mark.parametrize("name", ["q_per_channel_axis", "q_per_channel_zero_points", "q_scale", "q_zero_point", "relu"])
+@pytest.mark.parametrize("name", ["q_per_channel_axis", "q_per_channel_zero_points", "q_scale", "q_zero_point"])
 def test_what_the_other_kind_of_quantized_tensor_has_is_refused_by_name(name):
     if name.startswith("q_per_channel"):
         q, why = torch.quantize_per_tensor(torch.ones(2), 0.5, 3, torch.qint8), "a scale for each channel, got a tensor"

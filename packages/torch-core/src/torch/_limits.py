@@ -98,7 +98,7 @@ class iinfo(_Limits):
     __slots__ = ("bits", "max", "min")
 
     def __init__(self, type: Any) -> None:
-        from ._quantized import INTEGERS
+        from ._quantized.tensor import INTEGERS
 
         type = _dtype_of(type)
         name = str(type).removeprefix("torch.")

@@ -101,7 +101,7 @@ LAZY = {
             "_choose_qparams_per_tensor", "dequantize", "quantize_per_channel", "quantize_per_tensor", "quantize_per_tensor_dynamic", "int_repr", "q_scale", "q_zero_point",
             "q_per_channel_axis", "q_per_channel_scales", "q_per_channel_zero_points",
         ),
-        "_quantized",
+        "_quantized.tensor",
     ),
     **dict.fromkeys(
         ("fake_quantize_per_channel_affine", "fake_quantize_per_tensor_affine", "fused_moving_avg_obs_fake_quant"),
@@ -112,7 +112,7 @@ LAZY = {
             "_empty_affine_quantized", "_empty_per_channel_affine_quantized", "_make_per_channel_quantized_tensor",
             "_make_per_tensor_quantized_tensor", "empty_quantized",
         ),
-        "_quantized_writes",
+        "_quantized.made",
     ),
     **dict.fromkeys(
         (

@@ -122,7 +122,7 @@ LATER = {
     # --- tensors in files, and printing ---
     "PickledStorage": "_copying:PickledStorage",
     "warn_of_hooks": "_copying:warn_of_hooks",
-    "rebuilt_quantized": "_quantized:rebuilt",
+    "rebuilt_quantized": "_quantized.tensor:rebuilt",
     "nested_over": "nested._strided:_nested_view_from_buffer",
     "jagged_over": "nested._jagged:Jagged",
     "print_wrappers": "_printing:wrappers",

@@ -37,7 +37,7 @@ METHODS_OF = {
     "_operators.callbacks": ("apply_", "map_", "map2_"),
     "_compat.methods": ("resize", "resize_as", "masked_copy", "masked_copy_"),
     "_operators.predicates": ("is_nonzero",),
-    "_quantized": (
+    "_quantized.tensor": (
         "dequantize", "int_repr", "q_scale", "q_zero_point", "qscheme", "q_per_channel_axis", "q_per_channel_scales",
         "q_per_channel_zero_points",
     ),
