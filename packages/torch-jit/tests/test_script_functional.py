@@ -169,10 +169,16 @@ def resized_by(x, factor: float):
     return F.interpolate(x, scale_factor=factor)
 
 
+def resized(x, size: int | None, factor: float | None):
+    return F.interpolate(x, size, factor)
+
+
 def test_sizes_and_factors_of_the_run_resize():
     assert torch.allclose(torch.jit.script(resized_to)(IMAGE, 2, 3), resized_to(IMAGE, 2, 3), atol=1e-6)
     for image in (IMAGE[0], IMAGE, VOLUME):
         assert torch.equal(torch.jit.script(resized_by)(image, 1.5), resized_by(image, 1.5))
+        for args in ((3, None), (None, 1.5)):
+            assert torch.equal(written(torch.jit.script(resized))(image, *args), resized(image, *args))
 
 
 @pytest.mark.parametrize("fn", [F.sigmoid, F.tanh])

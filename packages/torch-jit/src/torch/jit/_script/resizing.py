@@ -70,13 +70,25 @@ def _for_each_dim(emitter, item, dims, input, number):
     if known is not None:  # a tuple
         return emitter.list_of([_real(emitter, emitter.value(each), number) for each in known])
     value = emitter.value(item)
-    if value.type().kind() == "ListType" or types.is_optional(value.type()):
+    optional = types.is_optional(value.type())
+    if value.type().kind() == "ListType" or (optional and value.type().getElementType().kind() == "ListType"):
         return value
+    if dims is None:
+        dims = emitter.op("sub", emitter.op("dim", emitter.value(input)), emitter.constant(2))
+    if optional:
+        return emitter.inline(_as_many_ints if number is int else _as_many_floats, [value, dims], {})
     value = _real(emitter, value, number)
-    if dims is not None:
+    if isinstance(dims, Static):
         return emitter.list_of([value] * dims.value)
-    count = emitter.op("sub", emitter.op("dim", emitter.value(input)), emitter.constant(2))
-    return emitter.op("mul", emitter.list_of([value]), count)
+    return emitter.op("mul", emitter.list_of([value]), dims)
+
+
+def _as_many_ints(number: int | None, dims: int) -> list[int] | None:
+    return None if number is None else [number] * dims
+
+
+def _as_many_floats(number: float | None, dims: int) -> list[float] | None:
+    return None if number is None else [number] * dims
 
 
 def _exactly(number, value):
