@@ -4,7 +4,7 @@ import numpy
 import pytest
 import torch
 from agreement import run
-from scripts import Branch, Counts, Gives, Growing, Lists, Prints, Rows, Turns
+from scripts import Branch, Counts, Extremes, Gives, Growing, Lists, Prints, Rows, Turns
 from torch.onnx.errors import SymbolicValueError
 
 
@@ -39,6 +39,11 @@ def test_numbers_that_a_loop_computes():
     x = torch.randn(3, 3)
     agrees(Counts(), (x, 4), [(x, 4)])
     agrees(Counts(), (x, 4), [(torch.randn(6, 3), 4)], dynamic_axes={"x": {0: "n"}})
+
+
+def test_extremes_of_numbers_of_two_types_and_of_lists():
+    axes = {"x": {0: "n"}}
+    agrees(Extremes(), (torch.randn(3, 2),), [(torch.randn(n, 2),) for n in (1, 2, 6, 9)], dynamic_axes=axes)
 
 
 @pytest.mark.parametrize("compiled", [torch.jit.script, lambda m: torch.jit.trace(m, torch.ones(2, 3), strict=False)])

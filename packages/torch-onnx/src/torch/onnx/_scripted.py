@@ -7,6 +7,7 @@ change, and within loops.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 import sys
@@ -61,11 +62,18 @@ _FUNCTIONS = {
     )),
     "aten::einsum": (einsum, ("equation", "operands")),
 }  # fmt: skip
+
+
+def _of_one_type(pick):
+    """``min`` or ``max`` as scripts compute it: of an int and a float it is a float, whichever it is."""
+    return lambda *numbers: pick(float(n) if any(isinstance(m, float) for m in numbers) else n for n in numbers)
+
+
 _ARITHMETIC = {
     "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "lt": operator.lt, "gt": operator.gt,
     "le": operator.le, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne, "__not__": operator.not_, "neg": operator.neg,
     "__and__": operator.and_, "__or__": operator.or_, "__is__": operator.is_, "__isnot__": operator.is_not,
-    "div": operator.truediv, "truediv": operator.truediv, "remainder": operator.mod, "len": len, "min": min, "max": max, "floor": math.floor, "ceil": math.ceil,
+    "div": operator.truediv, "truediv": operator.truediv, "remainder": operator.mod, "len": len, "min": _of_one_type(min), "max": _of_one_type(max), "floor": math.floor, "ceil": math.ceil,
     "dim": lambda x: x.dim(), "Float": float, "Int": int, "abs": abs,
 }  # fmt: skip
 #: of these, what is computed in the file too
@@ -184,8 +192,10 @@ class Walk:
             found = [Known(inputs)]
         elif kind == "prim::DictConstruct":
             found = [Known({key.concrete: each for key, each in zip(inputs[::2], inputs[1::2], strict=True)})]
-        elif kind in ("prim::min", "prim::max", "prim::abs"):
+        elif kind == "prim::abs":
             found = [self._number(node, short, inputs, steps)]
+        elif kind in ("prim::min", "prim::max"):
+            found = [self._extreme(node, short, inputs, steps)]
         elif kind in ("prim::ListUnpack", "prim::TupleUnpack"):
             found = inputs[0].concrete
         elif kind == "prim::TupleIndex":
@@ -363,6 +373,12 @@ class Walk:
             return self._emit(node, plain, dict(zip(("self", "other"), inputs, strict=False)), concrete, steps)
         raise self._refuse(node, f"aten::{name} of numbers that are computed cannot be written")
 
+    def _extreme(self, node, name, inputs, steps):
+        """The extreme of two numbers, or of those of a list."""
+        listed = inputs[0].concrete if len(inputs) == 1 else inputs
+        numbers = [each if isinstance(each, Known) else Known(each) for each in listed]
+        return functools.reduce(lambda one, two: self._number(node, name, [one, two], steps), numbers)
+
     # --- blocks ---
 
     def _block(self, block, inputs, env):
@@ -477,7 +493,9 @@ def _value(known):
 
 
 def _operand(known):
-    """What a block takes or gives: constants have their dtype there."""
+    """What a block takes or gives: constants have their dtype there, and numbers are double."""
+    if known.value is None and isinstance(known.concrete, float):
+        return torch.tensor(known.concrete, dtype=torch.float64)
     return known.value if known.value is not None else known.concrete
 
 

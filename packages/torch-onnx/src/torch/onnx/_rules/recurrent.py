@@ -70,8 +70,8 @@ def _of_operator(mode):
     return layers
 
 
-for mode in _GATES:
-    rule(mode.lower())(_of_operator(mode))
+for _mode in _GATES:
+    rule(_mode.lower())(_of_operator(_mode))
 
 
 def _projected(w, a, x, weights, states, backward):
