@@ -234,6 +234,24 @@ class Numbers(nn.Module):
         return self.b(torch.relu(0.5 + (self.a(x) * 2 + 1.5)))
 
 
+@pytest.mark.parametrize("other", [2.0, torch.ones(1)])
+def test_sums_of_multiples_stay_in_floats(other):
+    class Multiple(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Conv1d(1, 1, 1)
+
+        def forward(self, x):
+            x = self.layer(x)
+            return torch.add(x, x if isinstance(other, torch.Tensor) else other, alpha=3)
+
+    torch.manual_seed(0)
+    model, x = Multiple().eval(), torch.randn(2, 1, 8)
+    watched = prepare_fx(model, get_default_qconfig_mapping(), (x,))
+    watched(x)
+    assert (convert_fx(watched)(x) - model(x)).abs().max() < 0.1
+
+
 def test_sums_and_products_with_numbers_keep_integers():
     torch.manual_seed(0)
     model, x = Numbers().eval(), torch.randn(16, 4)

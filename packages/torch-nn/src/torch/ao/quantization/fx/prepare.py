@@ -103,8 +103,17 @@ class _Preparing:
         if kind == "joined":
             return list(node.args[0] if node.args else node.kwargs["tensors"])
         if kind == "sum":
-            return [*node.args[:2], *(v for k, v in node.kwargs.items() if k in ("input", "other"))]
+            return self._operands(node)
         return [node.args[0]] if node.args else [node.kwargs["input"]]
+
+    def _operands(self, node: Any) -> list[Any]:
+        """The tensors of a sum or product, of which one may have a number beside it; none where ``alpha`` or ``out`` makes it another one."""
+        if len(node.args) + len(node.kwargs) > 2:
+            return []
+        operands = [*node.args, *node.kwargs.values()]
+        tensors = [v for v in operands if not isinstance(v, (int, float))]
+        takes_a_number = SUMS[subject(node, self.modules)] in ("add", "mul")
+        return tensors if takes_a_number and len(tensors) == 1 else operands
 
     def run(self) -> None:
         last_of: dict[Any, Any] = {}
@@ -137,12 +146,6 @@ class _Preparing:
             if _is_observed_only_by_weight(qconfig):
                 continue
             inputs = self.inputs(node)
-            if kind == "sum" and SUMS[subject(node, self.modules)] in (
-                "add",
-                "mul",
-            ):  # of a tensor and a number, perhaps
-                numbers = [v for v in inputs if isinstance(v, (int, float))]
-                inputs = [v for v in inputs if not isinstance(v, (int, float))] if len(numbers) == 1 else inputs
             if (
                 not inputs
                 or not self.floats.get(node)
