@@ -185,6 +185,16 @@ def test_transposed_convolutions_are_sums_of_integers(dims, groups, bias):
     assert layer(x).q_scale() == 0.21
 
 
+def test_transposed_sums_of_bytes_far_from_their_zeros_are_exact():
+    each = torch.arange(4, dtype=torch.uint8).reshape(1, 4, 1, 1).expand(57, 4, 3, 3)
+    w = torch._make_per_tensor_quantized_tensor(each, 0.01, 255)
+    x = torch._make_per_tensor_quantized_tensor(torch.full((1, 57, 6, 6), 2, dtype=torch.uint8), 0.02, 255)
+    sums = 57 * 9 * 253 * (255 - torch.arange(4, dtype=torch.float64))  # beyond 2 ** 24
+    packed = ops.conv_transpose2d_prepack(w, (sums * -2e-4).float(), [1, 1], [2, 2], [0, 0], [1, 1], 1)
+    found = ops.conv_transpose2d(x, packed, 8e-4, 128).int_repr()
+    assert (found[..., 1:-1, 1:-1] - 128.0).abs().max() <= 1  # float32 has steps of 2 there, which are half of one here
+
+
 @pytest.mark.parametrize("kind", [k + d for k in ("Conv", "ConvTranspose") for d in ("1d", "2d", "3d")])
 def test_dynamic_convolutions_round_their_input(kind):
     torch.manual_seed(0)
@@ -215,6 +225,12 @@ def test_prelu_takes_a_quantized_weight_and_grids_quantized_images():
     exact = nn.functional.grid_sample(image.dequantize(), grid, align_corners=False)
     assert found.q_scale() == image.q_scale()
     assert (found.dequantize() - exact).abs().max() < image.q_scale() * 0.51
+
+
+def test_numbers_beside_integers_of_32_bits_have_their_range():
+    q = torch.quantize_per_tensor(torch.tensor([1.0, -2.0, 500.0]), 0.5, 3, torch.qint32)
+    assert ops.add_scalar(q, 300.0).tolist() == [301, 298, 800]
+    assert ops.mul_scalar(q, -300.0).tolist() == [-300, 600, -150000]
 
 
 def test_sums_with_numbers_move_the_zero_or_widen_the_range():

@@ -131,7 +131,7 @@ def convolution(layer: Any, x: Tensor, scale: float, zero: int, relu: bool) -> T
     return _seams.rebuilt_quantized(y, scale, zero, None, x.dtype)
 
 
-EXACT_PRODUCTS = (1 << 24) // (255 * 128)  #: whose sum float32 holds
+EXACT_PRODUCTS = (1 << 24) // 255**2  #: of bytes without their zero points, whose sum float32 holds
 
 
 def transposed(layer: Any, x: Tensor, scale: float, zero: int, relu: bool) -> Tensor | None:
@@ -139,7 +139,7 @@ def transposed(layer: Any, x: Tensor, scale: float, zero: int, relu: bool) -> Te
     weight, steps, point, bias = (
         layer._buffers[n] for n in ("weight_int", "weight_scale", "weight_zero_point", "_bias")
     )
-    if not is_bytes(x) or steps.dim():
+    if not is_bytes(x) or steps.dim() or weight.dtype is torch.int32:
         return None
     products = weight.shape[0] // layer.groups * weight[0, 0].numel()
     kind = torch.float32 if products <= EXACT_PRODUCTS else torch.float64

@@ -128,7 +128,7 @@ def _of_two(op: str, function: Any, relu: bool) -> Any:
 def _with_number(op: str, q: Tensor, number: float, relu: bool) -> Tensor:
     """The sum keeps the integers and the scale where its zero is one of them; the product has another scale and the same integers."""
     x, scale, zero, dtype = _numbers(op, q), q.q_scale(), q.q_zero_point(), q.dtype
-    least, most = (-128, 127) if dtype is torch.qint8 else (0, 255)
+    least, most = torch.iinfo(dtype).min, torch.iinfo(dtype).max
     if op.startswith("add"):
         moved = round(number / scale)
         wanted = zero - moved
