@@ -22,10 +22,11 @@ def fake_quantize_per_channel_affine(input, scale, zero_point, axis, quant_min, 
     tensor([[0.2000],
             [0.2000]])
     """
+    name = "fake_quantize_per_channel_affine"
+    axis = checked_channels(name, input, scale, zero_point, axis)
     shape = [1] * input.dim()
     shape[axis] = -1
-    scale, zero_point = scale.reshape(shape), zero_point.reshape(shape)
-    return _faked("fake_quantize_per_channel_affine", input, scale, zero_point, quant_min, quant_max)
+    return _faked(name, input, scale.reshape(shape), zero_point.reshape(shape), quant_min, quant_max)
 
 
 def fused_moving_avg_obs_fake_quant(
@@ -80,9 +81,23 @@ def chosen(low, high, least, most, symmetric=False, digits=_C.float32):
     return scale, zero.masked_fill(both, (least + most) / 2).round().clamp(least, most).to(_C.int32)
 
 
+def checked_channels(name, input, scales, zero_points, axis):
+    """The dim of the channels, counted from the first."""
+    if not -input.dim() <= axis < input.dim():
+        raise IndexError(f"{name}: axis {axis} of a tensor with {input.dim()} dims")
+    axis %= input.dim()
+    if scales.shape != (input.shape[axis],) or zero_points.shape != scales.shape:
+        raise RuntimeError(
+            f"{name}: expected {input.shape[axis]} scales and zero points, got {tuple(scales.shape)} and {tuple(zero_points.shape)}"
+        )
+    return axis
+
+
 def _faked(name, input, scale, zero_point, quant_min, quant_max):
     if quant_min > quant_max:
         raise RuntimeError(f"{name}: expected quant_min up to quant_max, got {quant_min} and {quant_max}")
+    if isinstance(zero_point, int) and not quant_min <= zero_point <= quant_max:
+        raise RuntimeError(f"{name}: expected zero_point from {quant_min} to {quant_max}, got {zero_point}")
     if not input.dtype.is_floating_point:
         raise RuntimeError(f"{name}: expected a tensor of floats, got {input.dtype}")
     x = input.detach()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .. import _C
 from .._dtypes import qint8, qint32, quint8
-from .tensor import INTEGERS, channel_parameters, checked_channels, checked_scale, is_quantized, rebuilt
+from .._fake_quantized import checked_channels
+from .tensor import INTEGERS, channel_parameters, checked_scale, is_quantized, rebuilt
 
 EMPTY = _C._operator("empty")
 _OF_INTEGERS = {_C.int8: qint8, _C.uint8: quint8, _C.int32: qint32}

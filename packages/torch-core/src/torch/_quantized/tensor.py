@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import _C
 from .._dtypes import qint8, qint32, quint2x4, quint4x2, quint8
-from .._fake_quantized import chosen
+from .._fake_quantized import checked_channels, chosen
 from .._qschemes import per_channel_affine, per_channel_affine_float_qparams, per_tensor_affine
 
 #: dtype -> the dtype of its integers, least and greatest
@@ -263,18 +263,6 @@ def quantize_per_channel(input, scales, zero_points, axis, dtype):
     scales, zeros = channel_parameters(scales, zero_points)
     integers = _rounded(input, scales.to(_C.float32).reshape(shape), zeros.reshape(shape), integer, least, most)
     return rebuilt(integers, scales, zeros, axis, dtype)
-
-
-def checked_channels(name, input, scales, zero_points, axis):
-    """The dim of the channels, counted from the first."""
-    if not -input.dim() <= axis < input.dim():
-        raise IndexError(f"{name}: axis {axis} of a tensor with {input.dim()} dims")
-    axis %= input.dim()
-    if scales.shape != (input.shape[axis],) or zero_points.shape != scales.shape:
-        raise RuntimeError(
-            f"{name}: expected {input.shape[axis]} scales and zero points, got {tuple(scales.shape)} and {tuple(zero_points.shape)}"
-        )
-    return axis
 
 
 def channel_parameters(scales, zero_points):
