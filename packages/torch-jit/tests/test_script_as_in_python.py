@@ -1,6 +1,7 @@
 """Lists, dicts, ranges, slices and formats in scripts, as they are in Python."""
 
 import collections.abc
+import io
 import typing
 from typing import Any
 
@@ -287,6 +288,33 @@ def test_exported_methods_of_children_are_compiled():
 
     compiled = torch.jit.script(nn.Sequential(Child()))
     assert compiled[0].twice.graph.findNode("aten::mul") is not None
+
+
+@pytest.mark.parametrize("mark", [torch.jit.unused, torch.jit.ignore])
+def test_a_forward_that_is_left_to_python_is_not_compiled(mark):
+    class Metric(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("total", torch.zeros(2))
+
+        @mark
+        def forward(self, *args, **kwargs):
+            self.update(args[0])
+            return [str(each) for each in self.total.tolist()]
+
+        @torch.jit.export
+        def update(self, x):
+            self.total += x
+
+    compiled = torch.jit.script(Metric())
+    assert compiled._c._method_names() == ["update"]
+    assert compiled(torch.ones(2)) == ["1.0", "1.0"], "its forward runs in Python, and the program's update"
+    file = io.BytesIO()
+    torch.jit.save(compiled, file)
+    loaded = torch.jit.load(io.BytesIO(file.getvalue()))
+    loaded.update(torch.ones(2))
+    assert loaded.total.tolist() == [2, 2]
+    assert not hasattr(loaded, "forward"), "no archive holds what is left to Python"
 
 
 def test_a_branch_that_changes_a_type_is_named_with_the_type_before():

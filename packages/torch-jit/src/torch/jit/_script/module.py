@@ -478,7 +478,7 @@ def compile_module(module):
     if not isinstance(concrete, Concrete):
         return module
     names = list(_exported(module))
-    if concrete.function("forward") is not None and concrete.function("forward") is not nn.Module.forward:
+    if _has_forward(concrete):
         names.insert(0, "forward")
     for name in names:
         compiler.method_for(concrete, name)
@@ -489,6 +489,12 @@ def _exported(module):
     for name in dir(type(module)):
         if getattr(getattr(type(module), name, None), "_torchscript_modifier", None) == "export":
             yield name
+
+
+def _has_forward(concrete):
+    """Whether there is a forward to compile: one that its class defines and does not leave to Python."""
+    fn = concrete.function("forward")
+    return fn not in (None, nn.Module.forward) and modifier(fn) not in ("unused", "drop", "ignore")
 
 
 def wrap(module, memo):
@@ -532,8 +538,7 @@ def _compile_rest(concrete):
         concrete.python, (nn.ModuleList, nn.ModuleDict, nn.ParameterList, nn.ParameterDict)
     ):
         return
-    fn = concrete.function("forward")
-    if fn is None or fn is nn.Module.forward or modifier(fn) in ("unused", "drop", "ignore"):
+    if not _has_forward(concrete):
         return
     try:
         compiler.method_for(concrete, "forward")
