@@ -197,6 +197,20 @@ def test_layers_of_ones_own_say_what_they_become():
     assert not hasattr(small[1][0], "qconfig")
 
 
+def test_first_states_are_of_the_kind_of_the_input():
+    layer = filled(nn.LSTM(3, 2).double())
+    layer.qconfig = q.default_qconfig
+    x = torch.linspace(-1, 2, 12, dtype=torch.float64).reshape(2, 2, 3)
+    torch.testing.assert_close(quantizable.LSTM.from_float(layer.eval())(x), layer(x))
+
+
+def test_an_lstm_without_examples_is_refused():
+    with pytest.raises(NotImplementedError, match=r"^LSTM: expected an input of 3 dims, .* got \(2, 3\)"):
+        quantizable.LSTM(3, 2)(torch.ones(2, 3))
+    with pytest.raises(NotImplementedError, match=r"^LSTMCell: expected an input of shape \(N, 3\), got \(3,\)"):
+        quantizable.LSTMCell(3, 2)(torch.ones(3))
+
+
 def test_wrong_layers_and_arguments_are_named():
     with pytest.raises(NotImplementedError, match="split_gates=True"):
         quantizable.LSTM(2, 3, split_gates=True)

@@ -87,7 +87,7 @@ class MultiheadAttention(nn.MultiheadAttention):
             self._mask(m, batch, steps, is_of_keys) for m, is_of_keys in ((attn_mask, False), (key_padding_mask, True))
         ]
         if is_causal:
-            later = torch.ones(steps, key.shape[0], dtype=torch.bool).triu(1)
+            later = torch.ones(steps, key.shape[0], dtype=torch.bool, device=query.device).triu(1)
             masks.append(self._mask(later, batch, steps, False))
         q, k, v = (t.reshape(t.shape[0], batch * self.num_heads, self.head_dim).transpose(0, 1) for t in (q, k, v))
         weights = torch.bmm(q, k.transpose(1, 2)).reshape(batch, self.num_heads, steps, -1)
@@ -120,7 +120,7 @@ class MultiheadAttention(nn.MultiheadAttention):
         if mask is None:
             return None
         if mask.dtype is torch.bool:
-            mask = torch.zeros(mask.shape).masked_fill_(mask, -math.inf)
+            mask = torch.zeros(mask.shape, device=mask.device).masked_fill_(mask, -math.inf)
         if is_of_keys:
             return mask[:, None, None, :]
         return mask if mask.dim() == 2 else mask.reshape(batch, self.num_heads, steps, -1)

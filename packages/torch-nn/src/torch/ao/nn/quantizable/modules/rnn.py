@@ -29,6 +29,10 @@ def _observed(made: nn.Module, training: bool) -> nn.Module:
     return quantization.prepare(made.eval(), inplace=True)
 
 
+def _beside(x: Tensor, state: Tensor) -> Tensor:
+    return state.to(x.device) if x.is_quantized else state.to(x)
+
+
 class LSTMCell(nn.Module):
     """One step: input (N, input_dim) and ``(h, c)`` give ``(h', c')``.
 
@@ -70,8 +74,12 @@ class LSTMCell(nn.Module):
         self.hidden_state_dtype = self.cell_state_dtype = torch.quint8
 
     def forward(self, x: Tensor, hidden: State | None = None) -> State:
+        if x.dim() != 2:
+            raise NotImplementedError(
+                f"LSTMCell: expected an input of shape (N, {self.input_size}), got {tuple(x.shape)}"
+            )
         if hidden is None or hidden[0] is None or hidden[1] is None:
-            hidden = self.initialize_hidden(x.shape[0], x.is_quantized)
+            hidden = tuple(_beside(x, state) for state in self.initialize_hidden(x.shape[0], x.is_quantized))
         h, c = hidden
         gates = self.gates.add(self.igates(x), self.hgates(h))
         i, f, g, o = gates.chunk(4, 1)
@@ -212,6 +220,10 @@ class LSTM(nn.Module):
         )
 
     def forward(self, x: Tensor, hidden: Any = None) -> tuple[Tensor, State]:
+        if x.dim() != 3:
+            raise NotImplementedError(
+                f"LSTM: expected an input of 3 dims, one of them of examples, got {tuple(x.shape)}"
+            )
         if self.batch_first:
             x = x.transpose(0, 1)
         states = self._first_states(x, hidden)
