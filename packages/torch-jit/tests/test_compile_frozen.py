@@ -77,6 +77,21 @@ def test_weights_that_a_program_writes_to_by_another_name_are_read(of_weight):
         assert torch.equal(compiled(torch.ones(3), given[0]), plain(torch.ones(3), given[1]))
 
 
+@torch.no_grad()
+def test_weights_stay_inputs_where_a_function_records_their_gradients():
+    layer, x = nn.Linear(3, 2), torch.arange(3.0)
+
+    def recorded(x):
+        with torch.enable_grad():
+            return layer(x)
+
+    compiled = torch.compile(recorded, options=FREEZING)
+    for _ in range(3):
+        layer.zero_grad()
+        compiled(x).backward(torch.ones(2))
+        assert layer.weight.grad.tolist() == [[0, 1, 2], [0, 1, 2]]
+
+
 CHANGES = {
     "written to": lambda net: net.weight.mul_(2),
     "a part of it": lambda net: net.weight[0].zero_(),

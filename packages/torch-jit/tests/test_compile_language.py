@@ -5,6 +5,7 @@ import collections.abc
 import contextlib
 import enum
 import functools
+import importlib
 import operator
 
 import pytest
@@ -396,3 +397,12 @@ def test_truth_that_is_no_bool_is_an_error():
     for call in (f := lambda x, odd: x if odd else -x), torch.compile(f):
         with pytest.raises(TypeError, match="__bool__ should return bool, returned float"):
             call(torch.ones(1), Odd())
+
+
+def test_a_lambda_within_a_long_statement_is_read(tmp_path, monkeypatch):
+    lines = [f"    {n}: lambda x: x * {n},\n" for n in range(100)]
+    (tmp_path / "many_lambdas.py").write_text("TABLE = {\n" + "".join(lines) + "}\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    table = importlib.import_module("many_lambdas").TABLE
+    for n in (0, 3, 50, 99):
+        assert torch.compile(table[n], fullgraph=True)(torch.ones(1)) == n

@@ -434,3 +434,21 @@ def test_functions_give_as_many_tensors_as_in_python():
     for found, expected in zip(torch.jit.script(slopes)(x), slopes(x), strict=True):
         found, expected = (each if isinstance(each, (list, tuple)) else [each] for each in (found, expected))
         assert all(torch.equal(*pair) for pair in zip(found, expected, strict=True))
+
+
+def lies(x, layout: torch.layout, wanted: torch.memory_format):
+    return (
+        x.layout is torch.strided,
+        layout is not torch.strided,
+        wanted is torch.channels_last,
+        layout == torch.strided,
+    )
+
+
+def test_layouts_and_formats_of_memory_are_compared():
+    program = torch.jit.script(lies)
+    for args in (
+        (torch.eye(2), torch.strided, torch.channels_last),
+        (torch.eye(2).to_sparse(), torch.sparse_coo, torch.contiguous_format),
+    ):
+        assert program(*args) == lies(*args)
