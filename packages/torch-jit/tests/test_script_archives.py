@@ -669,3 +669,16 @@ def test_modules_behind_interfaces_of_one_name_are_read_and_saved_again():
         program.save(file := io.BytesIO())
         program = torch.jit.load(io.BytesIO(file.getvalue()))
         assert program(torch.ones(1)) == (2, -4)
+
+
+def copied(x):
+    parts = torch.unbind_copy(x)
+    return parts[0] + len(torch.split_with_sizes_copy(x, [1, 2])), torch.split_copy(x, 2), parts
+
+
+def test_operators_that_python_computes_give_lists_of_tensors():
+    program, x = torch.jit.script(copied), torch.arange(3.0)
+    program.save(file := io.BytesIO())
+    assert str(program.graph.findNode("prim::PythonOp").output().type()) == "List[Tensor]"
+    for each in (program, torch.jit.load(io.BytesIO(file.getvalue()))):
+        assert repr(each(x)) == repr(tuple(list(r) if isinstance(r, tuple) else r for r in copied(x)))

@@ -11,6 +11,7 @@ VIEWS = (
     "split_with_sizes", "squeeze", "t", "transpose", "unbind", "unfold", "unsqueeze", "values", "view", "view_as_complex",
     "view_as_real",
 )  # fmt: skip
+_SEVERAL = frozenset({"split", "split_with_sizes", "unbind"})  #: of these, what gives several tensors
 
 
 def _copying(view):
@@ -27,6 +28,7 @@ def _copying(view):
         return tuple(into(name, _dense(piece), place) for piece, place in zip(result, places, strict=True))
 
     copy.__name__ = copy.__qualname__ = name
+    copy.__annotations__["return"] = "tuple[Tensor, ...]" if view in _SEVERAL else "Tensor"
     copy.__doc__ = f"As ``{view}``, with the result in memory of its own."
     return copy
 
