@@ -682,3 +682,13 @@ def test_operators_that_python_computes_give_lists_of_tensors():
     assert str(program.graph.findNode("prim::PythonOp").output().type()) == "List[Tensor]"
     for each in (program, torch.jit.load(io.BytesIO(file.getvalue()))):
         assert repr(each(x)) == repr(tuple(list(r) if isinstance(r, tuple) else r for r in copied(x)))
+
+
+def cubed(n: int) -> tuple[int, int]:
+    return n**3, -((n + 1) ** 2)
+
+
+def test_small_powers_of_ints_are_exact_after_they_are_saved():
+    program = torch.jit.script(cubed)
+    program.save(file := io.BytesIO())
+    assert torch.jit.load(io.BytesIO(file.getvalue()))(1_000_003) == program(1_000_003) == cubed(1_000_003)

@@ -6,6 +6,7 @@ loops and results of branches are assigned at the ends of blocks.
 
 from __future__ import annotations
 
+import functools
 import keyword
 import re
 
@@ -14,6 +15,7 @@ from .spelling import Call, says_twice
 
 __all__ = ["Printer", "code_and_constants", "code_of"]
 
+_PRODUCTS = 8  # powers up to this one are written as products
 _SPECIAL = {"aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool", "aten::str": "str"}
 _WORDS = {"torch", "ops", "self", "int", "float", "bool", "str", "inf", "nan", "CONSTANTS", "annotate", "range", "getattr",
           "uninitialized", "unchecked_cast", "isinstance", "fork", "print"}  # fmt: skip
@@ -363,7 +365,11 @@ class Printer:
         return f"torch.percentFormat({text}, {given[0] if len(given) == 1 else '(' + ', '.join(given) + ')'})"
 
     def write_int_pow(self, node, args):
-        return f"int(torch.pow({', '.join(args)}))"
+        """A small power is a product, which is exact; PyTorch's power of ints is a float."""
+        base, exponent = args[0], constant(node.input(1))
+        if not isinstance(exponent, int) or not 0 < exponent <= _PRODUCTS:
+            return f"int(torch.pow({', '.join(args)}))"
+        return functools.reduce(lambda product, _: f"torch.mul({base}, {product})", range(1, exponent), base)
 
     def write_Print(self, node, args):
         return f"print({', '.join(args)})"

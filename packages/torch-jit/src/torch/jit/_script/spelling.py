@@ -108,7 +108,7 @@ def says_twice(node):
     """Whether the text of a call has an argument twice, which must have a name then."""
     if node.kind() == "aten::floor_divide" or (node.kind() == "aten::div" and node.inputsSize() > 2):
         return node.inputsAt(0).type().kind() != "TensorType"
-    return node.kind() == "aten::huber"
+    return node.kind() in ("aten::huber", "prim::int_pow")
 
 
 def _number_first(call):
