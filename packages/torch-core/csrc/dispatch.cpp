@@ -92,13 +92,17 @@ PyObject* set_excluded(PyObject*, PyObject* number) {
   return PyLong_FromLong(before);
 }
 
-// Calls `each` for a tensor, or for those of lists and tuples, until it returns false.
+// Calls `each` for a tensor, or for those of lists and tuples, until it returns false; false with RecursionError of
+// lists that hold themselves.
 bool each_tensor(PyObject* o, auto each) {
   if (is_tensor(o)) return each(o);
   if (!PyTuple_Check(o) && !PyList_Check(o)) return true;
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(o); ++i)
-    if (!each_tensor(PySequence_Fast_GET_ITEM(o, i), each)) return false;
-  return true;
+  if (Py_EnterRecursiveCall(" in _disabled_torch_dispatch_impl")) return false;
+  bool all = true;
+  for (Py_ssize_t i = 0; all && i < PySequence_Fast_GET_SIZE(o); ++i)
+    all = each_tensor(PySequence_Fast_GET_ITEM(o, i), each);
+  Py_LeaveRecursiveCall();
+  return all;
 }
 
 // What super().__torch_dispatch__ of a class comes to: the call as of plain tensors, which asks no class and no mode.
@@ -116,7 +120,7 @@ PyObject* disabled_impl(PyObject*, PyObject* given) {
   constexpr Keys beneath = kAbove | key(DispatchKey::Dispatch);
   KeyScope plain({Keys(thread_keys.include & ~beneath), Keys(thread_keys.exclude | beneath)});
   Object result(PyObject_Call(function, all.get(), kwargs));
-  if (result) each_tensor(result.get(), [](PyObject* t) { return forget_key(borrow(t)), true; });
+  if (result && !each_tensor(result.get(), [](PyObject* t) { return forget_key(borrow(t)), true; })) return nullptr;
   return result.release();
 }
 

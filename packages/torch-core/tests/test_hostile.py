@@ -27,6 +27,15 @@ def test_nothing_crashes_hangs_or_reaches_beyond_its_memory():
     assert done.returncode == 0, done.stdout[-8000:] + done.stderr[-2000:]
 
 
+def test_lists_that_hold_themselves_are_refused_by_what_stands_beneath_dispatch():
+    endless = [1]
+    endless.append(endless)
+    with pytest.raises(RecursionError):
+        torch.Tensor.__torch_dispatch__(torch.abs, (), (endless,))
+    with pytest.raises(RecursionError):
+        torch.Tensor.__torch_dispatch__(lambda: endless, ())
+
+
 @pytest.mark.parametrize("options", [[], ["--grad"]], ids=["values", "gradients"])
 def test_operands_of_every_rank_give_a_result_or_an_exception(options):
     if options:

@@ -148,12 +148,12 @@ def test_a_group_leaves_no_descriptor_open(ranks):
             group.shutdown()
             del group
         deadline = time.monotonic() + 10  # the threads of the groups end a little later than these
-        while (more := len(os.listdir("/proc/self/fd")) - before) and time.monotonic() < deadline:
+        while (more := len(os.listdir("/proc/self/fd")) - before) > 0 and time.monotonic() < deadline:
             time.sleep(0.05)
             gc.collect()
         return more
 
-    assert ranks(2, work) == [0, 0]
+    assert max(ranks(2, work)) <= 0  # fewer where the group that was there before had one that closes by and by
 
 
 def test_memory_is_taken_only_as_far_as_it_is_written(ranks):

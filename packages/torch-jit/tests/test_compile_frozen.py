@@ -98,7 +98,7 @@ CHANGES = {
     "other memory": lambda net: setattr(net.weight, "data", torch.ones(2, 3)),
     "another parameter": lambda net: setattr(net, "weight", nn.Parameter(torch.ones(2, 3))),
     "loaded": lambda net: net.load_state_dict({"weight": torch.ones(2, 3), "bias": torch.zeros(2)}),
-    "a step": lambda net: torch.optim.SGD([net.weight], lr=0.1).step(setattr(net.weight, "grad", torch.ones(2, 3))),
+    "a step": lambda net: torch._foreach_add_([net.weight], [torch.ones(2, 3)], alpha=-0.1),
 }
 
 
