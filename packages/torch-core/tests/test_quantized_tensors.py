@@ -256,6 +256,21 @@ def test_places_of_channels_are_counted_from_the_end_as_well():
     assert torch.equal(q.dequantize(), x)
 
 
+def test_dims_of_one_move_the_channels():
+    x = torch.arange(3.0).reshape(1, 3, 1)
+    q = torch.quantize_per_channel(x, torch.ones(3), torch.arange(3), 1, torch.quint8)
+    assert [q.unsqueeze(dim).q_per_channel_axis() for dim in (0, 1, 2, -1)] == [2, 2, 1, 1]
+    assert [q.squeeze(dim).q_per_channel_axis() for dim in (0, 1, 2)] == [0, 1, 1]
+    one = torch.quantize_per_channel(x[:, :1], torch.ones(1), torch.zeros(1, dtype=torch.long), 1, torch.quint8)
+    with pytest.raises(NotImplementedError, match="^squeeze: not there"):
+        one.squeeze(1)
+
+
+def test_pooling_keeps_integers_of_32_bits():
+    q = torch.quantize_per_tensor(torch.tensor([[[1e5, 3.0, -7.0, -9.0]]]), 1e-3, 0, torch.qint32)
+    assert torch.nn.functional.max_pool1d(q, 2).int_repr().tolist() == [[[100_000_000, -7000]]]
+
+
 def test_bounds_are_those_of_integers_and_may_be_kept_in_place():
     q = quantized([[1.0, -2.0, 3.0, 0.2]])
     assert q.clamp(-0.26, 1.5).int_repr().tolist() == [[20, 7, 25, 12]] and q.int_repr()[0, 2] == 40
@@ -479,6 +494,12 @@ def test_running_averages_move_and_stay_as_they_are_when_off():
     assert (least.item(), most.item(), scale.item()) == (-3, 5, 1)
     assert torch.fused_moving_avg_obs_fake_quant(x, on, off, *averages) is x
     assert torch.allclose(torch.cat([least, most, scale]), torch.tensor([-2.8, 4.7, 7.5 / 255]))
+
+
+def test_small_ranges_keep_the_place_of_zero():
+    """FBGEMM's rule widens a range to its smallest scale, and zero stays where it was in the range."""
+    scale, zero = torch._choose_qparams_per_tensor(torch.tensor([-0.001, 0.002]))
+    assert (scale, zero) == (pytest.approx(6.1e-5), 85)  # of 255 / 3
 
 
 def test_scales_of_dynamic_quantization_are_doubles_of_the_same_rule():

@@ -204,6 +204,30 @@ def test_first_states_are_of_the_kind_of_the_input():
     torch.testing.assert_close(quantizable.LSTM.from_float(layer.eval())(x), layer(x))
 
 
+@pytest.mark.filterwarnings("ignore:LSTM. dropout")
+def test_dropout_is_there_in_training():
+    x = torch.linspace(-1, 1, 24).reshape(4, 2, 3)
+    layer = filled(nn.LSTM(3, 3, 2, dropout=1.0))
+    layer.qconfig = q.default_qconfig
+    made = quantizable.LSTM.from_float(layer.eval()).train()
+    torch.testing.assert_close(made(x)[0], layer.train()(x)[0])
+    attention = quantizable.MultiheadAttention(3, 1, dropout=1.0)
+    assert attention(x, x, x)[1].count_nonzero() == 0 and attention.eval()(x, x, x)[1].count_nonzero() > 0
+
+
+def test_states_beside_quantized_inputs_are_quantized():
+    x = torch.linspace(-1, 2, 12).reshape(2, 2, 3)
+    _, _, small = converted(filled(nn.LSTM(3, 2)), x)
+    steps, state = torch.quantize_per_tensor(x, 0.05, 20, torch.quint8), torch.full((1, 2, 2), 0.3)
+    with pytest.raises(RuntimeError, match="^LSTM: expected h and the input to be both quantized or both floats"):
+        small.layer(steps, (state, state))
+    rounded = torch.quantize_per_tensor(state, 0.1, 0, torch.quint8)
+    output, (h, _) = small.layer(steps, (rounded, rounded))
+    assert torch.equal(output[-1].dequantize(), h[0].dequantize()) and not torch.equal(
+        output.dequantize(), small.layer(steps)[0].dequantize()
+    )
+
+
 def test_an_lstm_without_examples_is_refused():
     with pytest.raises(NotImplementedError, match=r"^LSTM: expected an input of 3 dims, .* got \(2, 3\)"):
         quantizable.LSTM(3, 2)(torch.ones(2, 3))

@@ -8,6 +8,7 @@ from torch import nn
 
 pytest.importorskip("torch.fx")
 
+from torch.ao.nn import intrinsic as nni
 from torch.ao.nn import quantized as nnq
 from torch.ao.nn.intrinsic import qat as nniqat
 from torch.ao.nn.intrinsic import quantized as nniq
@@ -196,6 +197,15 @@ def test_layers_are_fused_alone():
     one = fuse_fx(model)
     x = torch.randn(2, 2, 8, 8)
     assert not any(isinstance(m, nn.BatchNorm2d) for m in one.modules()) and torch.allclose(one(x), model(x), atol=1e-5)
+
+
+@pytest.mark.parametrize("dims, left", [(1, (nn.ConvTranspose1d, nn.ReLU)), (2, (nn.ConvTranspose2d, nni.BNReLU2d))])
+def test_a_norm_behind_a_transposed_convolution_goes_with_the_relu_of_images(dims, left):
+    layers = getattr(nn, f"ConvTranspose{dims}d")(1, 2, 2), getattr(nn, f"BatchNorm{dims}d")(2), nn.ReLU()
+    model = nn.Sequential(*layers).eval()
+    model[1].running_mean.fill_(0.5)
+    one, x = fuse_fx(model), torch.randn(2, 1, *[3] * dims)
+    assert tuple(type(m) for m in one.children()) == left and torch.allclose(one(x), model(x), atol=1e-6)
 
 
 def test_what_cannot_be_is_named():

@@ -159,6 +159,24 @@ def test_layers_hold_scale_and_zero_point_as_numbers_and_weights_packed():
         nnq.dynamic.Linear(4, 2).load_state_dict(state)
 
 
+def test_a_state_brings_the_dtype_of_its_weight():
+    numbers = torch.tensor([[200.0, 3.0], [15.0, 0.0]])
+    layer = nnq.Embedding(2, 2, dtype=torch.quint8)
+    for dtype, most in ((torch.quint4x2, 15), (torch.quint8, 200), (torch.qint8, 127), (torch.quint8, 200)):
+        other = nnq.Embedding(2, 2, dtype=torch.quint8)
+        ends = torch.ones(2), torch.zeros(2)
+        other.set_weight(torch.quantize_per_channel(numbers, *ends, 0, dtype))
+        layer.load_state_dict(other.state_dict())
+        assert layer.weight().dtype is dtype and layer.weight().dequantize().max() == most
+
+
+def test_a_norm_joined_to_a_relu_cuts_off_what_is_negative():
+    layer = nniq.BNReLU2d(1)
+    layer.scale, layer.zero_point = torch.tensor([0.1]), torch.tensor([128])
+    x = torch.quantize_per_tensor(torch.tensor([-1.0, 2.0]).reshape(1, 1, 1, 2), 0.1, 20, torch.quint8)
+    assert layer(x).int_repr().flatten().tolist() == [128, 148]
+
+
 @pytest.mark.parametrize("dims", [1, 2, 3])
 @pytest.mark.parametrize("groups", [1, 2])
 @pytest.mark.parametrize("bias", [None, torch.tensor([0.5, -0.25, 0.75, 0.0])])

@@ -304,6 +304,9 @@ class ConvTranspose3d(_Transposed, nn.ConvTranspose3d):
     _floats = nn.ConvTranspose3d
 
 
+_TABLES = (torch.quint8, torch.qint8, torch.quint4x2)
+
+
 class _Table(Weighted):
     """Tables of integers whose rows come as floats."""
 
@@ -314,7 +317,7 @@ class _Table(Weighted):
         made = cls.__new__(cls)
         adopt(made, mod)
         observer = mod.qconfig.weight()
-        if observer.dtype not in (torch.quint8, torch.qint8, torch.quint4x2):
+        if observer.dtype not in _TABLES:
             raise ValueError(
                 f"{cls.__name__}: expected a weight of torch.quint8, got {observer.dtype}: use float_qparams_weight_only_qconfig"
             )
@@ -323,10 +326,16 @@ class _Table(Weighted):
 
     _floats: Any = None
 
-    def __init__(self, *args: Any, **kwargs: Any):
+    def __init__(self, *args: Any, dtype: Any = torch.quint8, **kwargs: Any):
         layer = self._floats(*args, **kwargs)
+        if dtype not in _TABLES:
+            raise NotImplementedError(f"{type(self).__name__}: weights are {', '.join(map(str, _TABLES))}, got {dtype}")
         adopt(self, layer)
-        self._hold(zeros_like_weight(layer.weight, torch.quint8), None)
+        self._hold(zeros_like_weight(layer.weight, dtype), None)
+
+    def set_weight(self, w: Tensor) -> None:
+        """Take a quantized weight."""
+        self._hold(w, None)
 
     def _get_name(self) -> str:
         return "Quantized" + type(self).__name__

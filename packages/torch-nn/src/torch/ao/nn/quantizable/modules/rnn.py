@@ -245,8 +245,10 @@ class LSTM(nn.Module):
         for name, state in zip(("h", "c"), hidden, strict=True):
             if tuple(state.shape) != wanted:
                 raise RuntimeError(f"LSTM: expected {name} of shape {wanted}, got {tuple(state.shape)}")
-            if x.is_quantized and not state.is_quantized:
-                state = torch.quantize_per_tensor(state, 1.0, 0, x.dtype)
+            if state.is_quantized != x.is_quantized:
+                raise RuntimeError(
+                    f"LSTM: expected {name} and the input to be both quantized or both floats, got {state.dtype} and {x.dtype}"
+                )
             parts.append(state.reshape(self.num_layers, directions, *wanted[1:]))
         return [(parts[0][i], parts[1][i]) for i in range(self.num_layers)]
 
