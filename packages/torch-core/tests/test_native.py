@@ -41,7 +41,7 @@ def test_native_batch_norm_moves_the_running_statistics():
         torch.native_batch_norm(x, None, None, None, None, False, 0.1, 1e-5)
 
 
-REDUCE = {"sum": np.sum, "mean": np.mean, "prod": np.prod, "max": np.max, "min": np.min}
+REDUCE = {"sum": np.sum, "mean": np.mean, "prod": np.prod, "max": np.max, "min": np.min, "amax": np.max, "amin": np.min}
 
 
 @pytest.mark.parametrize("reduce", REDUCE)
@@ -60,7 +60,7 @@ def test_segments_of_each_row(reduce, kind):
 
 def test_segments_without_elements_and_with_a_beginning():
     x, lengths = torch.tensor([1.0, 2.0, 6.0]), torch.tensor([2, 0, 1])
-    none = {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf}
+    none = {"sum": 0, "prod": 1, "max": -math.inf, "min": math.inf, "amax": -math.inf, "amin": math.inf}
     for reduce, value in none.items():
         assert torch.segment_reduce(x, reduce, lengths=lengths)[1] == value
     assert torch.segment_reduce(x, "mean", lengths=lengths)[1].isnan()
@@ -76,7 +76,7 @@ def test_segments_without_elements_and_with_a_beginning():
     ]:
         with pytest.raises(error, match=text):
             torch.segment_reduce(x, "sum", **keywords)
-    with pytest.raises(RuntimeError, match="one of sum, mean, prod, max, min, got 'zzz'"):
+    with pytest.raises(RuntimeError, match="one of sum, mean, prod, max, min, amax, amin, got 'zzz'"):
         torch.segment_reduce(x, "zzz", lengths=lengths)
 
 

@@ -133,6 +133,8 @@ SEGMENTS = {
     "prod": ("prod", 1),
     "max": ("amax", -float("inf")),
     "min": ("amin", float("inf")),
+    "amax": ("amax", -float("inf")),
+    "amin": ("amin", float("inf")),
 }
 
 
@@ -140,13 +142,13 @@ def segment_reduce(
     data: Tensor,
     reduce: str,
     *,
-    lengths: Any = None,
+    lengths: Tensor | None = None,
     indices: Tensor | None = None,
-    offsets: Any = None,
+    offsets: Tensor | None = None,
     axis: int = 0,
     unsafe: bool = False,
     initial: Any = None,
-) -> Any:
+) -> Tensor:
     """Sums, means, products, maxima or minima of consecutive stretches of a dim, given by their lengths or by where they
     begin (and the last ends). ``lengths`` has the dims of ``data`` before ``axis``, too. ``initial`` takes part in each.
 
