@@ -406,3 +406,33 @@ def test_modes_are_put_back_when_a_body_raises():
         with pytest.raises(Exception, match="no"):
             each(torch.ones(1), "no")
         assert torch.is_grad_enabled() and not torch.is_autocast_enabled("cpu")
+
+
+def test_both_sides_of_a_choice_take_the_type_that_is_said_of_it():
+    @torch.jit.script
+    def run(n: int | None) -> tuple[list[int | None], dict[str, int | None], tuple[list[int], int]]:
+        items: list[int | None] = [n] if n is not None else [None, None]
+        named: dict[str, int | None] = {"n": n} if n is not None else {"none": None}
+        pair: tuple[list[int], int] = ([], 1) if n is None else ([n], 2)
+        return items, named, pair
+
+    for each in (run, saved(run)):
+        assert each(3) == ([3], {"n": 3}, ([3], 2))
+        assert each(None) == ([None, None], {"none": None}, ([], 1))
+
+    def wrong(n: int) -> list[int]:
+        return [n] if n > 0 else ["none"]
+
+    with pytest.raises(RuntimeError, match="List type annotation `List\\[int\\]` did not match"):
+        torch.jit.script(wrong)
+
+
+def test_segments_are_reduced_in_a_script_as_outside():
+    @torch.jit.script
+    def run(x, offsets, reduce: str):
+        return torch.segment_reduce(x, reduce, offsets=offsets, initial=0 if reduce == "mean" else None) * 2
+
+    x, offsets = torch.tensor([1.0, 2.0, 6.0]), torch.tensor([0, 2, 2, 3])
+    for each in (run, saved(run)):
+        assert each(x, offsets, "mean").tolist() == [3, 0, 12]
+        assert each(x, offsets, "amax").tolist() == [4, -float("inf"), 12]

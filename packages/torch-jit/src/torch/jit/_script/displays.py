@@ -14,6 +14,8 @@ _ELEMENTS = (types.INT, types.FLOAT, types.BOOL, types.COMPLEX)
 
 #: kinds of types that neither lists nor dicts are of
 _NO_CONTAINERS = {"TensorType", "IntType", "FloatType", "BoolType", "StringType", "ComplexType", "TupleType"}
+#: kinds of types that both sides of ``a if condition else b`` take from what is said of the whole
+_OF_SIDES = {"AnyType", "OptionalType", "UnionType", "ListType", "DictType", "TupleType"}
 
 __all__ = ["Displays", "Spread"]
 
@@ -87,7 +89,7 @@ class Displays:
                 return self.child_of(owner, index, inner)
         if isinstance(node, ast.Tuple) and kind == "TupleType" and len(node.elts) == len(inner.containedTypes()):
             return TupleOf([self.typed(each, want) for each, want in zip(node.elts, inner.containedTypes())])
-        if isinstance(node, ast.IfExp) and wanted.kind() in ("AnyType", "OptionalType", "UnionType"):
+        if isinstance(node, ast.IfExp) and wanted.kind() in _OF_SIDES:
             return self.choice(node, wanted)
         return self.visit(node)
 
