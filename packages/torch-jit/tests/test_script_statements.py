@@ -427,6 +427,92 @@ def test_both_sides_of_a_choice_take_the_type_that_is_said_of_it():
         torch.jit.script(wrong)
 
 
+Values = torch.Tensor | list[torch.Tensor] | str | None
+
+
+def test_branches_may_make_a_parameter_any_type_of_its_union():
+    @torch.jit.script
+    def more(values: Values = "none"):
+        if isinstance(values, torch.Tensor):
+            values = values + 1
+        elif isinstance(values, (list, tuple)):
+            values = [each + 1 for each in values]
+        return values
+
+    @torch.jit.script
+    def growing(values: int | str) -> int | str:
+        for _ in range(3):
+            if isinstance(values, int):
+                values = values + 1
+            else:
+                values = values + "a"
+        return values
+
+    for each in (more, saved(more)):
+        assert each(torch.ones(2)).tolist() == [2, 2]
+        assert [x.tolist() for x in each([torch.ones(1), torch.zeros(1)])] == [[2], [1]]
+        assert (each(None), each("text"), each()) == (None, "text", "none")
+    assert (growing(1), growing("b"), saved(growing)(2)) == (4, "baaa", 5)
+
+    def wrong(values: int | str):
+        if isinstance(values, int):
+            values = torch.ones(2)
+        return values
+
+    with pytest.raises(RuntimeError, match="values is set to type Tensor in the true branch and type str in the false"):
+        torch.jit.script(wrong)
+
+
+def test_text_says_by_a_cast_that_the_sides_of_a_branch_are_of_a_union():
+    @torch.jit.script
+    def run(number: bool) -> int | str:
+        if number:
+            return 3
+        else:
+            return "a"
+
+    assert "unchecked_cast(Union[int, str], 3)" in run.code, "for PyTorch's reader annotate says no type of a value"
+    assert [saved(run)(number) for number in (True, False)] == [3, "a"]
+
+
+def test_what_either_of_two_conditions_says_of_a_name_is_known():
+    @torch.jit.script
+    def run(values: Values) -> int:
+        if values is None or isinstance(values, torch.Tensor):
+            kept: torch.Tensor | None = values
+            return -1 if kept is None else kept.numel()
+        if not (isinstance(values, list) and len(values) > 1):
+            return 0
+        return len(values)
+
+    for each in (run, saved(run)):
+        given = [None, torch.ones(3), "text", [torch.ones(1)], [torch.ones(1)] * 4]
+        assert [each(values) for values in given] == [-1, 3, 0, 0, 4]
+
+    def wrong(values: Values, sure: bool) -> torch.Tensor | None:
+        return values if sure or values is None else None  # the first says nothing of values
+
+    with pytest.raises(
+        RuntimeError, match="Expected a value of type 'Optional\\[Tensor\\]'|Return value was annotated"
+    ):
+        torch.jit.script(wrong)
+
+
+def test_the_length_of_a_union_is_that_of_what_it_holds():
+    @torch.jit.script
+    def length(values: torch.Tensor | list[int] | tuple[int, int, int] | str) -> int:
+        return len(values)
+
+    for each in (length, saved(length)):
+        assert [each(values) for values in (torch.ones(4, 2), [1, 2], (1, 2, 3), "texts")] == [4, 2, 3, 5]
+
+    def wrong(values: torch.Tensor | int) -> int:
+        return len(values)
+
+    with pytest.raises(RuntimeError, match=r"len\(int\)"):
+        torch.jit.script(wrong)
+
+
 def test_segments_are_reduced_in_a_script_as_outside():
     @torch.jit.script
     def run(x, offsets, reduce: str):

@@ -350,6 +350,7 @@ class Compiler:
                 items[each.name] = Static(None) if types.is_none(each.type) else value
                 emitter.inferred |= {value} if each.inferred else set()
             inner = Function(source, library, returns, items.get("self"), cls)
+            inner.unions = {each.name: each.type for each in parameters if each.type.kind() == "UnionType"}
             result = emitter.run_function(inner, items)
             value = emitter.value(result, returns)
             graph.registerOutput(value)

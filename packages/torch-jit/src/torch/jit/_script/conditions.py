@@ -77,8 +77,15 @@ class Conditions:
         output = made.addOutput()
         output.setType(types.BOOL)
         if conjunction:
-            return output, [*yes, *more], []
-        return output, [], [*no, *less]
+            return output, [*yes, *more], self._either(no, less)
+        return output, self._either(yes, more), [*no, *less]
+
+    @staticmethod
+    def _either(one, two):
+        """What is known of the names that both lists of facts speak of, where one of the lists holds."""
+        others = dict(two)
+        shared = [(name, type, others[name]) for name, type in one if name in others]
+        return [(name, type if type == other else types.any_of(type, other)) for name, type, other in shared]
 
     # -- is, isinstance -----------------------------------------------------------------------------------------------
 
@@ -222,6 +229,17 @@ class Conditions:
         made.ty_("types", ir.TupleType(yes))
         facts = [(name, types.union(yes))] if name else []
         return made.output(), facts, [(name, no)] if name and no is not None else []
+
+    def of_each(self, value, emit):
+        """What is emitted for a value of a Union, of the type that it turns out to have."""
+        first, *rest = value.type().containedTypes()
+        made, frames = self.open_if(self._ask(value, [first], None, None)[0])
+        values = {}
+        for frame, type in zip(frames, (first, types.union(rest))):
+            with self.within(frame.block):
+                part = self.node("prim::unchecked_cast", [value], [type]).output()
+                values[id(frame)] = self.value(self.in_frame(frame, lambda part=part: emit(part)))
+        return self.joined_value(made, values, frames)
 
     @staticmethod
     def _alternatives(type):

@@ -195,6 +195,8 @@ def len_(emitter, whole):
     value = emitter.value(whole)
     if value.type().kind() == "ClassType":
         return emitter.method(value, "__len__", [], {})
+    if value.type().kind() == "UnionType":
+        return emitter.of_each(value, lambda part: len_(emitter, part))
     return emitter.op("len", value)
 
 

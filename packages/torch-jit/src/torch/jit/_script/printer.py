@@ -96,7 +96,8 @@ class Printer:
         values = [self.expression(value) for value in block.outputs()]
         for i, (value, type) in enumerate(zip(block.outputs(), types)):
             if type.kind() in ("AnyType", "UnionType") and value.type() != type:
-                values[i] = f"annotate({type.annotation_str}, {values[i]})"
+                wider = "annotate" if type.kind() == "AnyType" else "unchecked_cast"
+                values[i] = f"{wider}({type.annotation_str}, {values[i]})"
         if returned:
             text = values[0] if len(values) == 1 else "(" + ", ".join(values) + ")"
             self.lines.append(f"{pad}return {text}")

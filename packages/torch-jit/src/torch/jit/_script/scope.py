@@ -57,6 +57,7 @@ class Function:
         self.loops = 0
         self.shared = set()  # names that `nonlocal` gives to the function around it
         self.annotated = {}  # types that assignments have declared
+        self.unions = {}  # parameters that are declared a Union: a branch may make them any type of it
 
 
 class _Assigned(ast.NodeVisitor):

@@ -241,7 +241,7 @@ class Statements:
                 except ScriptError as error:
                     return Invalid(f"{name} differs in the branches of the if before it: {error.message}")
         known = [each.type() for each in values if each is not None]
-        joined = known[0] if len(known) == 1 else self.join(*known, values)
+        joined = known[0] if len(known) == 1 else self.join(*known, values) or self._within_union(name, known)
         if joined is None and name == "$ret":
             joined = self.function.returns  # each side has been checked against it
         if joined is None:
@@ -266,6 +266,13 @@ class Statements:
         output.setType(joined)
         self.called(name, output)
         return output
+
+    def _within_union(self, name, known):
+        """The union of types that a parameter has after the branches; None where it is not declared as one of them."""
+        declared = self.function.unions.get(name)
+        if declared is None or not all(each.isSubtypeOf(declared) for each in known):
+            return None
+        return types.any_of(*known)
 
     def join(self, one, two, values):
         """The type of both; a list that was empty so far takes the other's type."""
