@@ -226,7 +226,7 @@ def resize_target(make):
 #: Would end, block or reconfigure the process, write files, or hand out what the caller swears to use well.
 SKIPPED = re.compile(
     r"set_(num|default|printoptions|rng_state|deterministic|warn|float32)\w*|use_deterministic_algorithms|manual_seed|"
-    r"save|load|hub|compile|fork|breakpoint|annotations|from_file|share_memory_?|_api|_from_handle|_set_blas_library|"
+    r"save|load|hub|compile|fork|breakpoint|annotations|from_file|share_memory_?|_api|_from_handle|_set_\w+|"
     r"_import_dotted_name|__(class|dict|init_subclass|subclasshook|getattribute|new|reduce|reduce_ex|doc|module|del|"
     r"sizeof|weakref)__"
 ).fullmatch
