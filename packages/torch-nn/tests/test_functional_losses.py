@@ -341,6 +341,12 @@ def test_ctc_loss_does_not_read_targets_beyond_their_length(pad):
     assert torch.equal(padded_ctc(pad), padded_ctc(0))
 
 
+@pytest.mark.parametrize("lengths", [torch.tensor([4.0, 2.5]), (4, 2.5)])
+def test_ctc_loss_refuses_parts_of_steps(lengths):
+    with pytest.raises(TypeError, match=r"^ctc_loss: input_lengths must be whole numbers, got \[4.0, 2.5\]$"):
+        F.ctc_loss(torch.zeros(4, 2, 3), torch.ones(2, 1, dtype=torch.long), lengths, (1, 1))
+
+
 def test_ctc_loss_names_targets_that_are_no_classes():
     with pytest.raises(RuntimeError, match=r"ctc_loss: targets must be class numbers from 0 to 3, .* got .*99"):
         padded_ctc(99, (3, 2))

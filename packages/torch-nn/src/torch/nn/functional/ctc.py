@@ -63,7 +63,7 @@ def summed_over_paths(log_probs, targets, input_lengths, target_lengths, blank, 
     if log_probs.dim() != 3:
         raise RuntimeError(f"ctc_loss: log_probs must be (T, N, C) or (T, C), got shape {tuple(log_probs.shape)}")
     steps, batch, classes = log_probs.shape
-    inputs, lengths = _lengths(input_lengths), _lengths(target_lengths)
+    inputs, lengths = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
     if not 0 <= blank < classes:
         raise RuntimeError(f"ctc_loss: blank must be in [0, {classes}), got {blank}")
     if inputs.shape[0] != batch or lengths.shape[0] != batch:
@@ -122,9 +122,11 @@ def summed_over_paths(log_probs, targets, input_lengths, target_lengths, blank, 
     return loss, lengths, single
 
 
-def _lengths(lengths):
+def _lengths(name, lengths):
     """The lengths as whole numbers (N,) on the CPU."""
     given = lengths if isinstance(lengths, torch.Tensor) else torch.tensor(lengths)
+    if given.is_floating_point() and given.numel() > 0:
+        raise TypeError(f"ctc_loss: {name} must be whole numbers, got {_shown(given)}")
     return given.to(device="cpu", dtype=torch.int64).reshape(-1)
 
 
