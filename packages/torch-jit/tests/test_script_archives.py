@@ -10,6 +10,7 @@ import pytest
 import script_modules
 import torch
 from test_script import same
+from torch.jit._unique import name_of_form
 
 DATA = pathlib.Path(__file__).parent / "data"
 NAMES = ["Attention", "Buffers", "Dictionary", "Embedded", "ManyLayers", "Recurrent"]
@@ -692,3 +693,33 @@ def test_small_powers_of_ints_are_exact_after_they_are_saved():
     program = torch.jit.script(cubed)
     program.save(file := io.BytesIO())
     assert torch.jit.load(io.BytesIO(file.getvalue()))(1_000_003) == program(1_000_003) == cubed(1_000_003)
+
+
+def scaled(by):
+    class Scaled(torch.nn.Module):
+        def forward(self, x):
+            return x * by
+
+    return Scaled()
+
+
+def saved_and_read(program):
+    program.save(file := io.BytesIO())
+    return torch.jit.load(io.BytesIO(file.getvalue()))
+
+
+def test_names_that_tell_classes_of_one_name_apart_are_told_apart_from_those_of_archives():
+    first = saved_and_read(torch.jit.script(Pair(scaled(2), scaled(3))))
+    program = torch.jit.script(Pair(first, Pair(scaled(5), scaled(7))))
+    for _ in range(2):
+        program = torch.jit.script(Pair(saved_and_read(program), program))
+    again, whole = saved_and_read(program)(torch.ones(1)), program(torch.ones(1))
+    assert again == whole and whole[0][0] == whole[1][1] == ((2, 3), (5, 7))
+
+
+def test_names_that_tell_named_tuples_of_one_name_apart_are_told_apart_from_those_of_archives():
+    name = "__torch__.apart.Sides"
+    assert name_of_form(name, "xyz") == name
+    taken = name_of_form("__torch__.apart.___torch_mangle_form_1.Sides", "xy")
+    assert name_of_form(name, "ab") not in (name, taken)
+    assert name_of_form(name, "xy") == taken and name_of_form(name, "xyz") == name

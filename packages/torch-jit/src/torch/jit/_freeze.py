@@ -193,7 +193,7 @@ class _Freezing:
 
     def _object(self, owner, used, fresh):
         """The object in the place of a module, and in ``fresh`` those below it."""
-        from ._trace import unique_name
+        from ._unique import unique_name
 
         if owner in fresh:
             return fresh[owner]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import itertools
 import os
 import re
 import sys
@@ -21,6 +20,7 @@ from ._nodes import name_sums
 from ._reads import TracerWarning, Watching, current, read_by_operators, warn
 from ._rewrites import remove_mutation
 from ._structure import add_input, copied, output_value
+from ._unique import unique_name
 
 __all__ = ["TracerWarning", "TracingCheckError", "is_tracing", "trace", "trace_module"]
 
@@ -32,7 +32,6 @@ _HERE = os.path.dirname(__file__)
 _STORED = {
     torch.complex32, torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz, torch.float8_e8m0fnu,
 }  # fmt: skip
-_names = set()
 #: attributes of modules that a trace has as well
 _NUMBERS = {bool: ir.BoolType, int: ir.IntType, float: ir.FloatType, str: ir.StringType}
 
@@ -77,20 +76,6 @@ class Tracer(ir._native.Tracer):
     def current_scope(self):
         """The names of the parts that run, joined by slashes."""
         return "/".join(self._scopes[1])
-
-
-def unique_name(name):
-    """A qualified name that no class or function has yet: PyTorch's way of telling equal names apart."""
-    if name not in _names:
-        _names.add(name)
-        return name
-    above, _, last = name.rpartition(".")
-    for n in itertools.count():
-        mangled = f"{above}.___torch_mangle_{n}.{last}"
-        if mangled not in _names:
-            _names.add(mangled)
-            return mangled
-    return None
 
 
 def _qualified(obj):

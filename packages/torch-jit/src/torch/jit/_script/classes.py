@@ -8,6 +8,7 @@ import inspect
 import typing
 
 from .. import _ir as ir
+from .._unique import unique_name
 from . import types
 from .compiler import compiler, declared_result, without_self
 from .errors import AnnotationError, NoFactoryError, NotSupportedError, ScriptError
@@ -82,7 +83,7 @@ def compile_class(cls):
             f"{cls.__name__} has base classes, and a script class does not support inheritance",
             way_out="copy what it inherits into it",
         )
-    type = ir.ClassType(compiler.unique(types.qualified(cls)))
+    type = ir.ClassType(unique_name(types.qualified(cls)))
     concrete = ClassConcrete(cls, type)
     types._classes[cls] = type
     compiler.concretes[type.qualified_name()] = concrete

@@ -7,6 +7,7 @@ import inspect
 import re
 
 from .. import _ir as ir
+from .._unique import unique_name
 from ..annotations import count_of
 from . import functions, methods, recurrent, replaced, resizing, types  # noqa: F401  (they fill the tables of library.py)
 from .attributes import Attributes
@@ -110,20 +111,10 @@ class Compiler:
         self.running = []
         self.concretes = {}  # qualified name of a class -> the description of its modules
         self.interfaces = {}  # qualified name of an interface -> its methods by name, declared
-        self.names, self.mangled = set(), 0
 
     source_of = staticmethod(source_of)
     notes_of = staticmethod(lambda fn, compiled=True: notes_of(fn, compiled))
     emitter_class = Emitter
-
-    def unique(self, name):
-        """A qualified name that nothing else has."""
-        if name not in self.names:
-            self.names.add(name)
-            return name
-        before, _, last = name.rpartition(".")
-        self.mangled += 1
-        return f"{before}.___torch_mangle_{self.mangled - 1}.{last}"
 
     def concrete_of(self, cls):
         found = self.concretes.get(cls.qualified_name())
@@ -148,7 +139,7 @@ class Compiler:
         if found is None:
             try:
                 returns = declared_result(fn, source)
-                name = self.unique(types.qualified(fn))
+                name = unique_name(types.qualified(fn))
                 found = self.compile(source, signature, parameters, returns, name, (self.programs, key))
             except ScriptError as error:
                 if emitter is not None and emitter.place is not None:
@@ -169,7 +160,7 @@ class Compiler:
             each.type, each.count = as_users(each.type, fn.__name__)
             if each.count and isinstance(each.default, (int, float)):
                 each.default = [each.default] * each.count
-        name = self.unique(types.qualified(fn))
+        name = unique_name(types.qualified(fn))
         return self.compile(source, signature, parameters, None, name, (self.programs, (fn, None)))
 
     # -- methods ------------------------------------------------------------------------------------------------------

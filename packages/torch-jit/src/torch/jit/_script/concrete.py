@@ -12,6 +12,7 @@ import typing
 import torch
 
 from .. import _ir as ir
+from .._unique import unique_name
 from . import observed, types
 from .calls import modifier
 from .compiler import compiler
@@ -136,7 +137,7 @@ def _describe(module, memo):
     shared = _shared.get(concrete.key())
     if shared is not None:
         return shared
-    name = compiler.unique(types.qualified(type(module)))
+    name = unique_name(types.qualified(type(module)))
     concrete.type = ir.ClassType(name, is_module=True)
     for name, slot in concrete.slots.items():
         kind = concrete.kinds[name]

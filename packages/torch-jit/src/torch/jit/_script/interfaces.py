@@ -7,6 +7,7 @@ import inspect
 import torch
 
 from .. import _ir as ir
+from .._unique import unique_name
 from . import types
 from .compiler import Program, compiler, declared_result, loaded, without_self
 from .errors import ScriptError
@@ -20,7 +21,7 @@ _of_modules = set()  # names of interfaces that only modules have
 
 def compile_interface(cls):
     """The type of a class that is marked as an interface; its methods are only declared."""
-    name = compiler.unique(types.qualified(cls))
+    name = unique_name(types.qualified(cls))
     made = types._classes[cls] = ir.InterfaceType(name)
     methods = compiler.interfaces[name] = {}
     if issubclass(cls, torch.nn.Module):

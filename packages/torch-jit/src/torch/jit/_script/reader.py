@@ -14,6 +14,7 @@ import math
 import re
 
 from .. import _ir as ir
+from .._unique import unique_name
 from . import types
 from .compiler import Compiler, Parameter, Program, all_arguments, compiler
 from .errors import ScriptError
@@ -143,7 +144,7 @@ class Code:
         """
         holder = _holders.setdefault(name, {})
         if self.identity not in holder:
-            made = compiler.unique(name)
+            made = unique_name(name)
             if made != name and not isinstance(self.identity, bytes):
                 return made
             holder[self.identity] = made

@@ -13,6 +13,7 @@ import torch
 
 from .. import _ir as ir
 from .. import _native
+from .._unique import name_of_form
 from .errors import AnnotationError, ScriptError
 
 __all__ = ["from_annotation", "is_named_tuple", "is_none", "is_optional", "named_tuple", "of_value", "unify"]
@@ -56,7 +57,6 @@ _NAMED = {
 _BUILTIN = {each.__name__: each for each in (int, float, bool, str, complex, list, dict, tuple)}
 
 _classes = {}  # Python class -> type, for named tuples, enums and script classes
-_forms = {}  # of a name, the fields or members of the named tuples and enums that have it
 compile_class = None  # set by classes.py: a Python class to the type of its compiled form
 compile_interface = conform = None  # set by interfaces.py
 
@@ -250,25 +250,15 @@ def _class(cls, source=None):
     return made
 
 
-def _name_of_form(name, form):
-    """The name of a named tuple or enum: its own, unless one of other fields or members has that in this process."""
-    forms = _forms.setdefault(name, [])
-    if form not in forms:
-        forms.append(form)
-    at = forms.index(form)
-    before, _, last = name.rpartition(".")
-    return name if at == 0 else f"{before}.___torch_mangle_form_{at}.{last}"
-
-
 def _enum_of(name, members):
     """The type of an enum with these members."""
-    own = _name_of_form(name, [(each, repr(value)) for each, value in members])
+    own = name_of_form(name, [(each, repr(value)) for each, value in members])
     return ir.EnumType(own, of_value(members[0][1]), members)
 
 
 def named_tuple_of(name, fields, inner):
     """The type of a named tuple with these fields of these types."""
-    return ir.TupleType.named(_name_of_form(name, [fields, [str(each) for each in inner]]), fields, inner)
+    return ir.TupleType.named(name_of_form(name, [fields, [str(each) for each in inner]]), fields, inner)
 
 
 def enum_named(name, members):
