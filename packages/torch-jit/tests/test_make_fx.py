@@ -149,6 +149,17 @@ def test_a_tensor_as_the_number_of_an_index_is_refused(function):
     assert torch.equal(make_fx(lambda x: function(x, t))(x)(x), function(x, t))  # a constant may be one
 
 
+def test_other_memory_for_a_tensor_is_refused():
+    def f(x):
+        y = x * 2
+        y.data = x
+        return y
+
+    with pytest.raises(RuntimeError, match=r"make_fx: the function assigns to \.data, .* use copy_"):
+        make_fx(f)(torch.ones(2))
+    assert torch.equal(f(x := torch.ones(2)), x)  # as before, outside
+
+
 @pytest.mark.parametrize("function", [torch.linspace, torch.logspace])
 def test_ends_of_a_line_may_be_tensors(function):
     made = make_fx(lambda t: function(0, t, 4))(torch.tensor(2.0))

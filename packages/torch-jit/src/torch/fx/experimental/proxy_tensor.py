@@ -13,7 +13,7 @@ from contextlib import contextmanager, nullcontext
 import torch
 from torch import _pytree as pytree
 from torch import _seams
-from torch.export._reads import watching
+from torch.export._reads import refusing_data, watching
 from torch.fx.experimental import _free_sizes
 from torch.fx.graph import Graph, _PyTreeCodeGen, _PyTreeInfo
 from torch.fx.graph_module import GraphModule
@@ -126,6 +126,10 @@ def _names(f, count):
     return places[:count] + [f"arg_{i}" for i in range(len(places), count)]
 
 
+def _unseen(what):
+    return RuntimeError(f"make_fx: the function {what}")
+
+
 def _trace(f, args, table, with_grad_modes=False):
     leaves, spec = pytree.tree_flatten(args)
     names = _names(f, len(args))
@@ -139,7 +143,7 @@ def _trace(f, args, table, with_grad_modes=False):
     if not flat:
         graph._codegen = _PyTreeCodeGen(_PyTreeInfo(["self", *names], spec, None))
     grad_modes = _GradModes(graph) if with_grad_modes else nullcontext()
-    with mode, watching(mode.refuse), _native.Reads(mode.hear), grad_modes:
+    with mode, watching(mode.refuse), refusing_data(_unseen), _native.Reads(mode.hear), grad_modes:
         result = f(*pytree.tree_unflatten(given, spec))
     mode.check()
     if with_grad_modes:
