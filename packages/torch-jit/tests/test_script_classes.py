@@ -214,6 +214,39 @@ def test_an_overloaded_method_is_compiled_for_each_of_its_signatures():
     assert torch.equal(torch.jit.script(Net())(x), torch.full((2,), 2.0))
 
 
+@torch.jit._overload
+def paired(x: Tensor, more: str = "none") -> Tensor: ...
+
+
+@torch.jit._overload
+def paired(x: Tensor, more: Tensor, count: int = 1) -> tuple[Tensor, Tensor]: ...  # noqa: F811
+
+
+@torch.jit._overload
+def paired(x: Tensor, more: list[Tensor], count: int = 1) -> tuple[Tensor, list[Tensor]]: ...  # noqa: F811
+
+
+def paired(x, more="none", count=1):  # noqa: F811
+    if isinstance(more, Tensor):
+        return x * count, more
+    if isinstance(more, list):
+        return x * count, more
+    return x
+
+
+def test_a_call_of_an_overloaded_function_is_of_the_first_signature_that_takes_it():
+    def run(x, y):
+        alone = paired(x)
+        twice, same = paired(x, y, 2)
+        thrice, several = paired(x, more=[x, y], count=3)
+        return alone, twice, same, thrice, several
+
+    x, y = torch.ones(1), torch.zeros(1)
+    compiled = torch.jit.script(run)
+    assert compiled(x, y) == (x, 2 * x, y, 3 * x, [x, y]) == run(x, y)
+    assert str(compiled.schema).endswith("-> ((Tensor, Tensor, Tensor, Tensor, Tensor[]))")
+
+
 def test_a_tuple_of_one_type_is_passed_for_a_list():
     def total(sizes: list[int]) -> int:
         return sum(sizes)

@@ -133,12 +133,13 @@ class Compiler:
         if emitter is not None:
             items = emitter.bind(signature, args, kwargs or {}, fn.__name__)
             given = {name: emitter.type_of(item) for name, item in items.items() if emitter.is_value(item)}
-        parameters = self.parameters(fn, source, signature, given)
+        passed = signature.bind_partial(*args, **kwargs or {}).arguments
+        parameters, saying = self.overloaded(fn, passed, given) or (self.parameters(fn, source, signature, given), fn)
         key = fn, tuple(str(each.type) for each in parameters)
         found = self.programs.get(key)
         if found is None:
             try:
-                returns = declared_result(fn, source)
+                returns = declared_result(saying, source if saying is fn else source_of(saying))
                 name = unique_name(types.qualified(fn))
                 found = self.compile(source, signature, parameters, returns, name, (self.programs, key))
             except ScriptError as error:
@@ -184,7 +185,10 @@ class Compiler:
             given = self._state_of(
                 lambda: self.method_for(concrete, "__getstate__"), concrete.function("__getstate__"), signature
             )
-        parameters = self.overloaded(fn, given) or self.parameters(fn, source, signature, given, library=library)
+        passed = signature.bind_partial(*args, **kwargs or {}).arguments
+        parameters, saying = self.overloaded(fn, passed, given, without_self) or (
+            self.parameters(fn, source, signature, given, library=library), fn,
+        )  # fmt: skip
         key = name, tuple(str(each.type) for each in parameters)
         found = concrete.programs.get(key)
         if found is None:
@@ -193,7 +197,7 @@ class Compiler:
             store = concrete.programs, key
             cls = defining(type(concrete.python), name)
             try:
-                returns = declared_result(fn, source, library)
+                returns = declared_result(saying, source if saying is fn else source_of(saying), library)
                 found = self.compile(source, signature, parameters, returns, full, store, concrete, cls, library)
             except ScriptError as error:
                 if emitter is not None and emitter.place is not None:
@@ -216,15 +220,16 @@ class Compiler:
             )
         return {next(iter(signature.parameters)): compiled().returns}
 
-    def overloaded(self, fn, given):
-        """The parameters of the overload that takes what is given, or None."""
-        for each in overloads_of(fn):
-            signature = without_self(inspect.signature(each))
-            if not set(given) <= set(signature.parameters):
+    def overloaded(self, fn, passed, given, bound=lambda signature: signature):
+        """The first overload that takes what a call passes, of the types given: its parameters and itself, or None."""
+        for each in overloads_of(fn) if passed else ():
+            signature = bound(inspect.signature(each))
+            if not set(passed) <= set(signature.parameters):
                 continue
             parameters = self.parameters(each, source_of(each), signature)
-            if given and all(given[p.name].isSubtypeOf(p.type) for p in parameters if p.name in given):
-                return parameters
+            types_fit = all(given[p.name].isSubtypeOf(p.type) for p in parameters if p.name in {*passed} & {*given})
+            if types_fit and all(p.name in passed or p.default is not inspect.Parameter.empty for p in parameters):
+                return parameters, each
         return None
 
     def method_of_class(self, cls, name, emitter=None):

@@ -97,5 +97,5 @@ _overload_method = _overload
 
 
 def overloads_of(fn):
-    """The marked signatures of a method."""
+    """The marked signatures of a function or method, in order."""
     return _overloads.get((fn.__module__, fn.__qualname__), ())
