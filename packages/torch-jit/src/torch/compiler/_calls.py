@@ -363,9 +363,8 @@ def _into(observer, function, args, kwargs):
     result = _operator(observer, function, args, others)
     if not isinstance(result, torch.Tensor) or result.shape != out.shape or result.dtype != out.dtype:
         observer.stop(f"{function.__name__}(out=...) gets another shape or dtype than out has")
-    if (
-        observer.reason is not None
-    ):  # the operator itself resizes out, casts to its dtype or refuses to, with the same numbers
+    if observer.reason is not None:
+        # The operator itself resizes out, casts to its dtype or refuses to, with the same random numbers.
         torch.set_rng_state(drawn)
         return function(*args, **kwargs)
     same = _operator(observer, torch.Tensor.expand_as, (out, result), {})  # an error at sizes where they differ

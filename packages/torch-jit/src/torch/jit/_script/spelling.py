@@ -34,12 +34,10 @@ ROWS = {  # the way back, where the arguments stay as they are
 
 # Operators whose arguments have no defaults in PyTorch.
 _WHOLE = frozenset({"batch_norm", "instance_norm", "linspace", "logspace", "native_dropout"})
-_OF_NUMBERS = frozenset(
-    {"bitwise_not", "eye", "is_autocast_enabled", "repr"}
-)  # other rows have rules where they are those of tensors
-_OF_TRUTHS = frozenset(
-    {"add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor", "where"}
-)  # where PyTorch makes 1 of True
+# Rows with rules also where no tensor is given; those of other rows are for tensors.
+_OF_NUMBERS = frozenset({"bitwise_not", "eye", "is_autocast_enabled", "repr"})
+# Operators of PyTorch's that take True for the number 1.
+_OF_TRUTHS = frozenset({"add", "mul", "bitwise_and", "bitwise_or", "bitwise_xor", "where"})
 _POOLS = [f"{kind}_pool{n}d{end}" for kind, ends in (("max", ("", "_with_indices")), ("avg", ("",))) for n in (1, 2, 3) for end in ends]  # fmt: skip
 
 
