@@ -110,7 +110,8 @@ template <class T, int kKernel, int kStride, int kRows>
 void depthwise_rows(const conv::PatchGemm<T>& job) {
   using Rows = DepthwiseRows<T, kKernel, kStride, kRows>;
   using Masks = typename Rows::Masks;
-  constexpr int W = Simd<T>::kWidth, kWide = kDepthwiseVectors * W;
+  constexpr int W = Simd<T>::kWidth, kWide = kDepthwiseVectors * W,
+                kVectors = kRows == kDepthwiseRows ? kDepthwiseVectors : 1;
   const int h = job.image.h, w = job.image.w, out_h = job.out_h, out_w = job.out_w,
             strips = (out_w + kWide - 1) / kWide;
   const int top = -job.phases[0].taps[0].dy, left = -job.phases[0].taps[0].dx;
@@ -140,10 +141,9 @@ void depthwise_rows(const conv::PatchGemm<T>& job) {
         const int64_t ahead = int64_t(kRows) * kStride * w;
         for (int i = 0, x = 0; i < strips; i++, x += kWide) {
           prefetch_to_read(next + part(ahead, i, strips), ahead / strips);
-          const bool is_wide = kRows == kDepthwiseRows && out_w - x > W;
-          (is_wide ? Rows::template tile < kRows == kDepthwiseRows ? 2 : 1 >
-                   : Rows::template tile<1>)(row, x * kStride, masks[i], weights, bias, out + int64_t(y) * out_w + x,
-                                             out_w, out_h - y);
+          (out_w - x > W ? Rows::template tile<kVectors> : Rows::template tile<1>)(row, x * kStride, masks[i], weights,
+                                                                                   bias, out + int64_t(y) * out_w + x,
+                                                                                   out_w, out_h - y);
         }
       }
       epilogue(p * plane, 1, 0, plane);
