@@ -452,3 +452,27 @@ def test_layouts_and_formats_of_memory_are_compared():
         (torch.eye(2).to_sparse(), torch.sparse_coo, torch.contiguous_format),
     ):
         assert program(*args) == lies(*args)
+
+
+def kinds_of(x, dtype: torch.dtype):
+    kind = 0
+    if x.dtype.is_floating_point:
+        kind += 1
+    if dtype.is_complex or not dtype.is_signed:
+        kind += 2
+    return kind, dtype.is_floating_point
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.uint8, torch.bool, torch.float16, torch.float64, torch.complex64])
+def test_dtypes_say_their_kind(dtype):
+    program = torch.jit.script(kinds_of)
+    assert program(torch.ones(2, dtype=dtype), dtype) == kinds_of(torch.ones(2, dtype=dtype), dtype)
+
+
+def weighted(x, counts):
+    return torch.cov(x, fweights=counts)
+
+
+def test_functions_of_torch_that_ask_the_kind_of_a_dtype_are_compiled():
+    x, counts = torch.rand(2, 3), torch.tensor([1, 5, 2])
+    assert torch.equal(torch.jit.script(weighted)(x, counts), weighted(x, counts))

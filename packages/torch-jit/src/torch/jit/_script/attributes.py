@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import inspect
 
 import torch
@@ -129,6 +130,8 @@ class Attributes:
                 f"the value is of type {owner.type()} and may be None, which has no {name!r}",
                 "test `is not None` before, on a local name",
             )
+        if owner.type() == types.INT and name in _OF_DTYPES:
+            return self.op("__contains__", self.value(Static(_dtypes_that_are(name))), owner)
         if library.method(kind, name) is None and not library.has_row(name):
             raise self.error(f"'{owner.type()}' object has no attribute or method {name!r}")
         return Bound(owner, name)
@@ -214,3 +217,21 @@ class Attributes:
         if isinstance(owner, Static):
             return hasattr(owner.value, name)
         return False
+
+
+_OF_DTYPES = ("is_floating_point", "is_complex", "is_signed")  # a dtype is an int in programs
+
+
+@functools.cache
+def _dtypes_that_are(name):
+    """The dtypes that have an attribute of this name which holds."""
+    every = {each for each in map(torch.__dict__.get, dir(torch)) if isinstance(each, torch.dtype)}
+    return sorted((each for each in every if getattr(each, name) and _has_tensors(each)), key=str)
+
+
+def _has_tensors(dtype):
+    try:
+        torch.empty(0, dtype=dtype)
+    except NotImplementedError:
+        return False
+    return True
