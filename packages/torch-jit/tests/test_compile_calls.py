@@ -452,3 +452,58 @@ def test_attention_of_many_scores_is_captured_whole():
     for form in (compiled, traced):
         torch.testing.assert_close(form(query, query, query), wanted)
     assert sum(node.kind() == "aten::scaled_dot_product_attention" for node in traced.graph.nodes()) == 1
+
+
+class Checked(nn.Module):
+    """A layer with a ``__call__`` of its own around that of ``nn.Module``."""
+
+    def __call__(self, x, by=1.0):
+        if x.dim() == 0:
+            raise ValueError("a number")
+        try:
+            return super().__call__(x, by=by) + 1
+        except IndexError:
+            return x
+
+    def forward(self, x, by):
+        return x * by
+
+
+@pytest.mark.parametrize("hooks", [0, 1])
+def test_a_call_of_a_modules_own_goes_on_to_forward_between_the_hooks(hooks):
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = Checked()
+
+        def forward(self, x):
+            return self.layer(x, by=3.0) * 2
+
+    net = Net()
+    for _ in range(hooks):
+        net.layer.register_forward_hook(lambda module, args, output: output + 100)
+    compiled = torch.compile(net, fullgraph=True)
+    x = torch.ones(2, requires_grad=True)
+    for _ in range(2):
+        assert compiled(x).tolist() == net(x).tolist() == [8 + 200 * hooks] * 2
+    net.layer.register_forward_hook(lambda module, args, output: output - 1)
+    assert compiled(x).tolist() == net(x).tolist() == [6 + 200 * hooks] * 2
+    with pytest.raises(ValueError, match="a number"):
+        compiled(torch.tensor(1.0))
+
+
+def test_a_call_of_a_modules_own_runs_once_where_its_hooks_are_not_compiled():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = Checked()
+
+        def forward(self, x):
+            return self.layer(x, by=3.0).sum()
+
+    net, seen = Net(), []
+    net.layer.register_full_backward_hook(lambda module, *gradients: seen.append(module))
+    x = torch.ones(2, requires_grad=True)
+    total = torch.compile(net)(x)
+    total.backward()
+    assert total.item() == 8 and x.grad.tolist() == [3, 3] and seen == [net.layer]

@@ -59,7 +59,8 @@ _OF_C = (
 
 
 #: methods of ``torch.nn.Module`` that are not looked into; where modules stand that hold others
-_OF_MODULES, _CONTAINERS = ("__init__", "__setattr__", "__delattr__"), "torch.nn.modules.container"
+_OF_MODULES = ("__call__", "__init__", "__setattr__", "__delattr__")
+_CONTAINERS = "torch.nn.modules.container"
 
 
 #: files with what stands for methods of tensors and of numbers while these are watched
@@ -170,6 +171,8 @@ def _python(observer, function, args, kwargs):
         if function is vars(module).get(function.__name__):
             if function.__name__ == "__init__":
                 return observer.aside(function, args, kwargs)[0]
+            if function.__name__ == "__call__":
+                return _forward(observer, *args[:1], args[1:], kwargs)
             return observer.set_plainly(module, *args)
     if id(function) in observer.transformed:
         return _transforms.run(observer, function, args, kwargs)
@@ -305,10 +308,16 @@ def _module(observer, module, args, kwargs):
         if isinstance(target, types.FunctionType):
             return _python(observer, target, (module, *args), kwargs)
         return _stopped(observer, f"{kind.__qualname__} has a __call__ of its own", module, args, kwargs)
+    return _forward(observer, module, args, kwargs)
+
+
+def _forward(observer, module, args, kwargs):
+    """What ``nn.Module.__call__`` gives: the ``forward`` of a module, between its hooks."""
     if id(module) in observer.made and not module._hooked and not file_of_modules().running:
         return call(observer, observer.attr(module, "forward"), args, kwargs)
     if id(module) not in observer.outside:
-        return _stopped(observer, f"a {kind.__qualname__} is called that comes from nowhere", module, args, kwargs)
+        what = f"a {type(module).__qualname__} is called that comes from nowhere"
+        return _stopped(observer, what, module_class().__call__, (module, *args), kwargs)
     file = file_of_modules()
     if module._hooked or file.running:
         return _modules.with_hooks(observer, module, args, kwargs)

@@ -22,7 +22,7 @@ def with_hooks(observer, module, args, kwargs):
     kind, source = type(module).__qualname__, observer.known[id(module)][1]
     if file.running or any(vars(module).get(name) for name in _REFUSED):
         observer.stop(f"{kind} has hooks")
-        return module(*args, **kwargs)
+        return file.Module.__call__(module, *args, **kwargs)
     observer.guards.check("len", ("const", file.running), 0)
     for name in _REFUSED:
         if name in vars(module):
