@@ -476,3 +476,17 @@ def weighted(x, counts):
 def test_functions_of_torch_that_ask_the_kind_of_a_dtype_are_compiled():
     x, counts = torch.rand(2, 3), torch.tensor([1, 5, 2])
     assert torch.equal(torch.jit.script(weighted)(x, counts), weighted(x, counts))
+
+
+def asks_a_text(s: str):
+    return 1 if s.abs else 0
+
+
+def asks_a_list(numbers: list[int]):
+    return 1 if numbers.sum else 0
+
+
+@pytest.mark.parametrize("fn, type", [(asks_a_text, "str"), (asks_a_list, r"List\[int\]")])
+def test_operators_of_tensors_are_no_methods_of_other_values(fn, type):
+    with pytest.raises(RuntimeError, match=f"'{type}' object has no attribute or method"):
+        torch.jit.script(fn)

@@ -132,7 +132,8 @@ class Attributes:
             )
         if owner.type() == types.INT and name in _OF_DTYPES:
             return self.op("__contains__", self.value(Static(_dtypes_that_are(name))), owner)
-        if library.method(kind, name) is None and not library.has_row(name):
+        is_row = library.has_row(name) and (kind not in _OF_PYTHON or hasattr(_OF_PYTHON[kind], name))
+        if library.method(kind, name) is None and not is_row:
             raise self.error(f"'{owner.type()}' object has no attribute or method {name!r}")
         return Bound(owner, name)
 
@@ -219,6 +220,14 @@ class Attributes:
         return False
 
 
+_OF_PYTHON = {
+    "StringType": str,
+    "IntType": int,
+    "FloatType": float,
+    "BoolType": bool,
+    "ListType": list,
+    "DictType": dict,
+}
 _OF_DTYPES = ("is_floating_point", "is_complex", "is_signed")  # a dtype is an int in programs
 
 
