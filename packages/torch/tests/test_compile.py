@@ -51,3 +51,18 @@ def test_script_modules_are_modules():
     linear = torch.jit.script(nn.Linear(2, 2).eval())
     assert isinstance(linear, torch.jit.ScriptModule) and isinstance(linear, nn.Module)
     assert torch.jit.freeze(linear).training is False
+
+
+def test_lazy_properties_of_distributions_are_part_of_the_program():
+    @torch.compile(fullgraph=True)
+    def entropy(logits):
+        chosen = torch.distributions.Categorical(logits=logits, validate_args=False)
+        return chosen.entropy(), chosen.probs.argmax(-1)
+
+    logits = torch.tensor([[0.0, 1.0, 2.0], [3.0, 0.0, 0.0]], requires_grad=True)
+    found, best = entropy(logits)
+    (gradient,) = torch.autograd.grad(found.sum(), logits)
+    expected = torch.distributions.Categorical(logits=logits).entropy()
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(gradient, torch.autograd.grad(expected.sum(), logits)[0])
+    assert best.tolist() == [2, 0]

@@ -199,7 +199,7 @@ def plain_attribute(observer, value, name):
     if isinstance(found, property):
         observer.class_has(kind, name)
         return observer.apply(found.fget, value)
-    by_hand = isinstance(of_class(type(found), "__get__"), types.FunctionType) and not is_torchs(type(found).__module__)
+    by_hand = isinstance(of_class(type(found), "__get__"), types.FunctionType)
     if found is not None and hasattr(type(found), "__set__") and not isinstance(found, types.MemberDescriptorType):
         if by_hand:
             return _described(observer, found, value, name)
