@@ -266,11 +266,6 @@ def test_dims_of_one_move_the_channels():
         one.squeeze(1)
 
 
-def test_pooling_keeps_integers_of_32_bits():
-    q = torch.quantize_per_tensor(torch.tensor([[[1e5, 3.0, -7.0, -9.0]]]), 1e-3, 0, torch.qint32)
-    assert torch.nn.functional.max_pool1d(q, 2).int_repr().tolist() == [[[100_000_000, -7000]]]
-
-
 def test_bounds_are_those_of_integers_and_may_be_kept_in_place():
     q = quantized([[1.0, -2.0, 3.0, 0.2]])
     assert q.clamp(-0.26, 1.5).int_repr().tolist() == [[20, 7, 25, 12]] and q.int_repr()[0, 2] == 40
@@ -291,8 +286,6 @@ def test_bounds_are_those_of_integers_and_may_be_kept_in_place():
 
 
 def test_negative_numbers_are_cut_off_in_place():
-    q = quantized([-1.0, 2.0])
-    assert torch.nn.functional.relu(q, inplace=True) is q and q.tolist() == [0, 2]
     q = quantized([-1.0, 2.0])
     assert torch.relu(q).tolist() == [0, 2] and q.tolist() == [-1, 2]
     assert q.relu_() is q and q.tolist() == [0, 2]

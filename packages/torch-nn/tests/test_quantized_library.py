@@ -251,6 +251,16 @@ def test_numbers_beside_integers_of_32_bits_have_their_range():
     assert ops.mul_scalar(q, -300.0).tolist() == [-300, 600, -150000]
 
 
+def test_pooling_keeps_integers_of_32_bits():
+    q = torch.quantize_per_tensor(torch.tensor([[[1e5, 3.0, -7.0, -9.0]]]), 1e-3, 0, torch.qint32)
+    assert F.max_pool1d(q, 2).int_repr().tolist() == [[[100_000_000, -7000]]]
+
+
+def test_negative_numbers_are_cut_off_in_place():
+    q = torch.quantize_per_tensor(torch.tensor([-1.0, 2.0]), 0.1, 10, torch.quint8)
+    assert F.relu(q, inplace=True) is q and q.int_repr().tolist() == [10, 30]
+
+
 def test_sums_with_numbers_move_the_zero_or_widen_the_range():
     """Scales and zero points recorded from PyTorch 2.13."""
     x = torch.quantize_per_tensor(torch.arange(0, 256) * 0.5 - 5, 0.5, 10, torch.quint8)
