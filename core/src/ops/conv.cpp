@@ -148,6 +148,8 @@ bool are_too_large_for_double(const Geometry& g, const Tensor& input, const Tens
   if (!is_integral(input.dtype())) return false;
   const double limit = input.item_size() == 8 ? 0x1p53 : 0x1p31;
   const double terms = double(g.shape.taps()) * double(g.in_channels) / double(g.shape.groups);
+  const double most = std::ldexp(1.0, int(8 * input.item_size()));  // of bytes a sum is small enough, whatever they are
+  if (most * most * terms + most < limit) return false;
   return largest(input) * largest(weight) * terms + largest(bias) >= limit;
 }
 
