@@ -1,16 +1,13 @@
 // Convolution forward, to data and to weights against plain loops in float64, at every level of kernels this machine
 // has.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
 
 #include "check.h"
+#include "levels.h"
 #include "ops/conv/shape.h"
-#include "torch/core/cpu.h"
 #include "torch/core/pool.h"
 
 using namespace torch;
@@ -306,24 +303,6 @@ int all_tests() {
   return test::result();
 }
 
-// The level is found once per process, so each gets a process of its own.
-int at_level(CpuLevel level) {
-  const pid_t child = fork();
-  if (child == 0) {
-    setenv("TORCH_CPU_LEVEL", cpu_level_name(level), 1);
-    _exit(all_tests());
-  }
-  int status = 1;
-  waitpid(child, &status, 0);
-  if (status) std::fprintf(stderr, "failed at level %s\n", cpu_level_name(level));
-  return status ? 1 : 0;
-}
-
 }  // namespace
 
-int main() {
-  int failed = 0;
-  for (int level = int(detected_cpu_level()); level >= 0; level--)
-    if (level > 0 || detected_cpu_level() == CpuLevel::Generic) failed |= at_level(CpuLevel(level));
-  return failed;
-}
+int main() { return test::at_every_level(all_tests); }

@@ -10,6 +10,7 @@
 
 #include "blas/blas.h"
 #include "check.h"
+#include "levels.h"
 #include "torch/core/half.h"
 #include "torch/core/pool.h"
 
@@ -266,9 +267,7 @@ void the_provider_can_be_pinned_and_asked() {
   set_blas_provider(BlasProvider::Auto);
 }
 
-}  // namespace
-
-int main() {
+int all_tests() {
   RUN(float_products_in_all_layouts);
   RUN(products_of_every_type);
   RUN(large_products_are_cut_into_chunks);
@@ -280,3 +279,7 @@ int main() {
   RUN(the_provider_can_be_pinned_and_asked);
   return test::result();
 }
+
+}  // namespace
+
+int main() { return test::at_every_level(all_tests); }

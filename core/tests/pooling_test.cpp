@@ -2,15 +2,11 @@
 // of kernels this machine has.
 #include "ops/conv/pooling.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "check.h"
-#include "torch/core/cpu.h"
+#include "levels.h"
 #include "torch/core/pool.h"
 
 using namespace torch;
@@ -117,19 +113,4 @@ int all_tests() {
 
 }  // namespace
 
-int main() {
-  int failed = 0;
-  for (int level = int(detected_cpu_level()); level >= 0; level--) {
-    if (level == 0 && detected_cpu_level() != CpuLevel::Generic) break;
-    const pid_t child = fork();  // the level is found once per process
-    if (child == 0) {
-      setenv("TORCH_CPU_LEVEL", cpu_level_name(CpuLevel(level)), 1);
-      _exit(all_tests());
-    }
-    int status = 1;
-    waitpid(child, &status, 0);
-    if (status) std::fprintf(stderr, "failed at level %s\n", cpu_level_name(CpuLevel(level)));
-    failed |= status;
-  }
-  return failed ? 1 : 0;
-}
+int main() { return test::at_every_level(all_tests); }
