@@ -309,6 +309,9 @@ def test_tensors_are_joined_at_the_scale_of_out():
         torch.cat([q, q], out=quantized([0.0, 0.0]))
     by_channel = torch.quantize_per_channel(torch.ones(2), torch.tensor([0.25, 0.5]), torch.zeros(2), 0, torch.quint8)
     assert torch.cat(dim=0, tensors=[q, by_channel]).tolist() == [1, 2, 1, 1]
+    for call in (lambda: torch.cat([q, q], out=torch.empty(4)), lambda: torch.mean(q, 0, out=torch.empty(()))):
+        with pytest.raises(TypeError, match="expected out to be a quantized tensor, got torch.float32$"):
+            call()
     for call in (lambda: torch.tanh(q, out=q), lambda: torch.mean(q, 0, out=q[0])):
         with pytest.raises(NotImplementedError, match="out= is not there for quantized tensors"):
             call()

@@ -40,7 +40,7 @@ def answer(func, args, kwargs):
     own = next(filter(is_quantized, tree_iter((args, kwargs))))
     if name in WRITES:
         return WRITES[name](*args, **kwargs)
-    if is_quantized(kwargs.get("out")):
+    if kwargs.get("out") is not None and name not in COMPARED:
         return _into(name, func, args, **kwargs)
     if name in POOLS and own._axis is None and own._dtype is not qint32:
         return _pooled(func, own, *args, **kwargs)
@@ -76,6 +76,10 @@ def _tensors(*values):
 
 def _into(name, func, args, out, **kwargs):
     """Joined tensors at the scale of ``out``, which is written to."""
+    if not is_quantized(out):
+        raise TypeError(
+            f"{name}: expected out to be a quantized tensor, got {getattr(out, 'dtype', type(out).__name__)}"
+        )
     if name not in JOINS or out._axis is not None:
         raise NotImplementedError(f"{name}: out= is not there for quantized tensors; copy_ writes into them")
     found = func(
