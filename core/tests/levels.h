@@ -12,10 +12,11 @@
 namespace torch::test {
 
 inline int at_every_level(int (*all_tests)()) {
-  if (const char* pinned = std::getenv("TORCH_CPU_LEVEL"); pinned && *pinned) return all_tests();
-  const int most = int(detected_cpu_level());
+  const char* const pinned = std::getenv("TORCH_CPU_LEVEL");
+  const CpuLevel most = detected_cpu_level();
+  if ((pinned && *pinned) || most == CpuLevel::Generic) return all_tests();
   int failed = 0;
-  for (int level = most; level > 0 || level == most; level--) {
+  for (int level = int(most); level > int(CpuLevel::Generic); level--) {
     const char* const name = cpu_level_name(CpuLevel(level));
     const pid_t child = fork();
     if (child == 0) {
