@@ -273,6 +273,65 @@ def test_arguments_that_make_no_sense():
         torch.compile(3)
 
 
+@pytest.mark.parametrize(
+    "options, words",
+    [
+        ({"freezng": True}, "unexpected option 'freezng'; did you mean 'freezing'?"),
+        ({"triton.cudagraph": True}, "did you mean 'triton.cudagraphs'?"),
+        ({"max-autotun": True}, "did you mean 'max_autotune'?"),
+        ({"~~~~": True}, "list_options\\(\\) names those that have an effect"),
+        ({3: True}, "unexpected option 3"),
+        ({"max_autotune": 1}, "the option 'max_autotune' must be of type bool, got 1 of type int"),
+        ({"trace.debug_dir": 1}, None),
+        ([("freezing", True)], "options must be a dict of names and values, got list"),
+    ],
+)
+def test_options_that_do_not_exist_are_refused(options, words):
+    if words is None:
+        assert torch.compile(lambda x: x + 1, options=options)(torch.ones(1)) == 2
+        return
+    with pytest.raises(RuntimeError, match=words.replace("?", "\\?")):
+        torch.compile(lambda x: x, options=options)
+
+
+def test_options_of_the_compiler_to_native_code_are_taken():
+    options = {"max-autotune": True, "epilogue_fusion": True, "triton.cudagraphs": False, "compile_threads": 2}
+    assert torch.compile(lambda x: x + 1, options=options)(torch.ones(1)) == 2
+    assert torch.compile(lambda x: x + 1, backend="eager", options={"own": 3})(torch.ones(1)) == 2
+    with pytest.raises(TypeError, match="fulgraph"):
+        torch.compile(lambda x: x, fulgraph=True)
+    with pytest.raises(NotImplementedError, match="mark_dynamic"):
+        torch.compile(lambda x: x, shapes_spec={})
+    with pytest.raises(ValueError, match="recompile_limit must be an int that is not negative, got -1"):
+        torch.compile(lambda x: x, recompile_limit=-1)
+
+
+def test_a_limit_of_programs_is_that_of_one_call_of_compile():
+    def f(x, word):
+        return x + len(word)
+
+    limited, free = torch.compile(f, recompile_limit=2, fullgraph=True), torch.compile(f, fullgraph=True)
+    for word in ("a", "bb", "ccc"):
+        assert free(torch.zeros(1), word) == len(word)
+    for word in ("a", "bb"):
+        assert limited(torch.zeros(1), word) == len(word)
+    with pytest.raises(torch._dynamo.exc.FailOnRecompileLimitHit, match="captured 2 times"):
+        limited(torch.zeros(1), "ccc")
+
+
+def test_a_copy_of_a_compiled_module_is_compiled_alike():
+    seen = []
+
+    def backend(module, inputs):
+        seen.append(len(inputs))
+        return module.forward
+
+    compiled = torch.compile(torch.nn.Linear(2, 2), backend=backend, fullgraph=True)
+    copied = copy.deepcopy(compiled)
+    x = torch.ones(1, 2)
+    assert torch.equal(copied(x), compiled(x)) and len(seen) == 2 and copied._orig_mod is not compiled._orig_mod
+
+
 def test_explain_names_breaks():
     def f(x):
         print(x.shape)

@@ -26,12 +26,23 @@ def no_compiler() -> str:
 
 
 def compile(
-    model=None, *, fullgraph=False, dynamic=None, backend=None, mode=None, options=None, disable=False, **settings
+    model=None,
+    *,
+    fullgraph=False,
+    dynamic=None,
+    backend=None,
+    mode=None,
+    options=None,
+    name=None,
+    disable=False,
+    recompile_limit=None,
+    isolate_recompiles=False,
+    shapes_spec=None,
 ) -> Any:
     """Return the module or function, ready to be called; usable as a decorator.
 
-    The results are those of the module or function itself, at its own speed. RuntimeError for a mode that does not
-    exist or one beside options, ValueError for an unknown backend, NotImplementedError for a backend of one's own, which
+    The results are those of the module or function itself, at its own speed. RuntimeError for a mode or an option that does not
+    exist or one beside the other, ValueError for an unknown backend, NotImplementedError for a backend of one's own, which
     would want a graph.
 
     >>> @torch.compile
@@ -40,8 +51,8 @@ def compile(
     >>> double(torch.ones(2))
     tensor([2., 2.])
     """
-    check(model, mode, options)
     backend = get_default_backend() if backend is None else backend
+    check(model, mode, options, backend, recompile_limit, shapes_spec)
     if callable(backend):
         raise NotImplementedError(f"torch.compile: the backend {backend!r} wants a graph, and {no_compiler()}")
     if backend not in BACKENDS:
@@ -54,7 +65,10 @@ def compile(
             backend=backend,
             mode=mode,
             options=options,
+            name=name,
             disable=disable,
+            recompile_limit=recompile_limit,
+            isolate_recompiles=isolate_recompiles,
         )
     return model if disable else _wrapped(model)
 
@@ -85,14 +99,26 @@ def get_default_backend() -> Any:
     return _default
 
 
-def check(model, mode, options):
-    """RuntimeError for a mode that does not exist or stands beside options, and for what cannot be called."""
+def check(model, mode, options, backend, recompile_limit=None, shapes_spec=None):
+    """RuntimeError for a mode or an option that does not exist, for one beside the other, and for what cannot be called;
+    ValueError for a limit that is no count, NotImplementedError for a spec of shapes.
+    """
     if mode is not None and options is not None:
         raise RuntimeError("torch.compile: give either mode or options, not both")
     if mode is not None and mode not in MODES:
         raise RuntimeError(f"torch.compile: unrecognized mode {mode!r}; it must be one of {', '.join(MODES)}")
     if model is not None and not callable(model):
         raise RuntimeError(f"torch.compile: expected a module or function, got {type(model).__name__}")
+    if options is not None and backend == "inductor":  # other backends have options of their own
+        from torch._inductor import _options
+
+        _options.check(options)
+    if recompile_limit is not None and (type(recompile_limit) is not int or recompile_limit < 0):
+        raise ValueError(f"torch.compile: recompile_limit must be an int that is not negative, got {recompile_limit!r}")
+    if shapes_spec is not None:
+        raise NotImplementedError(
+            "torch.compile: shapes_spec is not taken; torch._dynamo.mark_dynamic(tensor, dim) says which sizes change"
+        )
 
 
 def _wrapped(model):

@@ -1,5 +1,7 @@
 """The module that ``torch.compile`` makes of a module."""
 
+import copy
+
 import torch
 from torch.jit import _ir as ir
 from torch.nn.modules import module
@@ -15,22 +17,24 @@ class OptimizedModule(Around):
     (True, ['_orig_mod.weight', '_orig_mod.bias'])
     """
 
-    def __init__(self, mod, compiled):
+    def __init__(self, mod, compiled, settings):
         super().__init__(mod)
         compiled.door.of_module(torch.nn.Module.__call__, module.running, module.name_layer)
-        self.__dict__.update(_compiled=compiled, _door=compiled.door, _run=compiled.door.run)
+        self.__dict__.update(_compiled=compiled, _door=compiled.door, _run=compiled.door.run, _settings=settings)
 
     def forward(self, *args, **kwargs):
         """Compute as the module does."""
         return self._run(args, kwargs)
 
     def __reduce__(self):
-        return torch.compile, (self._orig_mod,)
+        return _compiled, (self._orig_mod, self._settings)
 
     def __deepcopy__(self, memo):
-        import copy
+        return _compiled(copy.deepcopy(self._orig_mod, memo), self._settings)
 
-        return torch.compile(copy.deepcopy(self._orig_mod, memo))
+
+def _compiled(module, settings):
+    return torch.compile(module, **settings)
 
 
 ir._native._call_through_door(OptimizedModule)  # no frame of Python

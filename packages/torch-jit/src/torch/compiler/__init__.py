@@ -26,15 +26,19 @@ def compile(
     backend: Any = None,
     mode: str | None = None,
     options: Any = None,
+    name: str | None = None,
     disable: bool = False,
-    **settings: Any,
+    recompile_limit: int | None = None,
+    isolate_recompiles: bool = False,
+    shapes_spec: Any = None,
 ) -> Any:
     """Return the module or function, compiled at its first call; usable as a decorator.
 
     The results are those of the module or function itself. With ``fullgraph`` a program that cannot be captured whole
     raises ``torch._dynamo.exc.Unsupported``, which names the line. ``backend`` may be a function that takes an
-    ``fx.GraphModule`` and example inputs, and returns a callable. RuntimeError for a mode that does not exist or one
-    beside options, ``InvalidBackend`` for an unknown backend.
+    ``fx.GraphModule`` and example inputs, and returns a callable. ``recompile_limit`` is in place of that of
+    ``torch._dynamo.config``; each call of ``compile`` counts its own programs, as ``isolate_recompiles`` asks. RuntimeError for
+    a mode or an option that does not exist or one beside the other, ``InvalidBackend`` for an unknown backend.
 
     >>> @torch.compile
     ... def double(x):
@@ -44,8 +48,8 @@ def compile(
     """
     from . import _backends
 
-    check(model, mode, options)
     backend = get_default_backend() if backend is None else backend
+    check(model, mode, options, backend, recompile_limit, shapes_spec)
     how = _backends.lookup(backend)
     if model is None:
         return functools.partial(
@@ -55,26 +59,45 @@ def compile(
             backend=backend,
             mode=mode,
             options=options,
+            name=name,
             disable=disable,
+            recompile_limit=recompile_limit,
+            isolate_recompiles=isolate_recompiles,
         )
     from torch._dynamo import config
 
     if disable or config.disable or isinstance(model, type):
         return model
-    return _wrapped(model, how, fullgraph, dynamic, options)
+    settings = {
+        "backend": backend,
+        "fullgraph": fullgraph,
+        "dynamic": dynamic,
+        "options": options,
+        "recompile_limit": recompile_limit,
+    }
+    return _wrapped(model, how, settings)
 
 
-def _wrapped(model, how, fullgraph, dynamic, options):
+def _wrapped(model, how, settings):
     from ._compiled import Compiled, function_of
+
+    of = functools.partial(
+        Compiled,
+        backend=how,
+        fullgraph=settings["fullgraph"],
+        dynamic=settings["dynamic"],
+        options=settings["options"],
+        limit=settings["recompile_limit"],
+    )
 
     if _is_module(model):
         from torch._dynamo.eval_frame import OptimizedModule
 
         if isinstance(model, OptimizedModule):
             model = model._orig_mod
-        return OptimizedModule(model, Compiled(model, how, fullgraph, dynamic, options))
+        return OptimizedModule(model, of(model), settings)
     model = getattr(model, "_torchdynamo_orig_callable", model)
-    return function_of(model, Compiled(model, how, fullgraph, dynamic, options))
+    return function_of(model, of(model))
 
 
 def _is_module(model):

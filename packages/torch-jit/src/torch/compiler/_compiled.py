@@ -23,7 +23,7 @@ _all = weakref.WeakSet()
 class Compiled:
     """A function, and the door that its calls go through: to a program that was captured, or here for another one."""
 
-    def __init__(self, function, backend, fullgraph, dynamic, options):
+    def __init__(self, function, backend, fullgraph, dynamic, options, limit=None):
         self.function, self.backend, self.fullgraph, self.dynamic, self.options = (
             function,
             backend,
@@ -31,6 +31,7 @@ class Compiled:
             dynamic,
             options,
         )
+        self.limit = limit  # of programs; None stands for the setting
         self.programs, self.reason, self.captures, self.raised = [], None, 0, 0
         self.parts = self.callees = None  # of a function that is captured in parts
         self.asks = False  # it is another function when it is not compiled, however fast that is
@@ -84,7 +85,7 @@ class Compiled:
             self._set()
 
     def _part(self, function):
-        made = Compiled(function, self.backend, False, self.dynamic, self.options)
+        made = Compiled(function, self.backend, False, self.dynamic, self.options, self.limit)
         made.callees = self.callees
         return made
 
@@ -105,7 +106,7 @@ class Compiled:
         if _stances.current.keeps or (_stances.current.waits and not self.called):
             self.called = _stances.current.waits
             return self.function(*args, **kwargs)
-        if len(self.programs) >= _limit():
+        if len(self.programs) >= (_limit() if self.limit is None else self.limit):
             return self._too_many(args, kwargs)
         if self.programs:
             if config.error_on_recompile:

@@ -14,6 +14,7 @@ from torch import _pytree as pytree
 
 from ._compatibility import compatibility
 from ._lazy_graph_module import _make_graph_module
+from ._patcher import _patch_wrapped_functions, _Patcher  # noqa: F401, names that programs import
 from ._patches import operators
 from ._tracing import _autowrap_check, _Tracing  # noqa: F401, names that programs import
 from ._wrap import (  # noqa: F401
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
 
 __all__ = ["Tracer", "symbolic_trace", "wrap", "PH", "ProxyableClassMeta", "is_fx_tracing"]
+
+#: what a trace of a library's own calls in place of what it replaces
+_orig_module_call, _orig_module_getattr = torch.nn.Module.__call__, torch.nn.Module.__getattr__
+FunctionType = types.FunctionType  # which those traces take from here
 
 HAS_VARSTUFF = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
@@ -419,3 +424,9 @@ def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> Gr
     graph = tracer.trace(root, concrete_args)
     name = type(root).__name__ if isinstance(root, torch.nn.Module) else getattr(root, "__name__", type(root).__name__)
     return _make_graph_module(tracer.root, graph, name)
+
+
+def __getattr__(name):
+    if name == "ScriptObject":
+        return torch.ScriptObject
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -69,10 +69,10 @@ class _Tracing:
                 if id(value) in self.tracer._autowrap_function_ids and not name.startswith("_"):
                     patches.item(vars(module), name, _stand_in(value))
         for (_, name), space in list(_wrapped_fns_to_patch.items()):
-            self._patch_global(patches, space, name)
+            _patch_global(patches, space, name)
         for space in self._generated_programs():
             for name in space.get(_MARK, ()):
-                self._patch_global(patches, space, name)
+                _patch_global(patches, space, name)
         for cls, name in _wrapped_methods_to_patch:
             patches.attribute(cls, name, _create_wrapped_method(cls, name))
         module = torch.nn.Module
@@ -101,17 +101,17 @@ class _Tracing:
                 seen.add(id(space))
                 yield space
 
-    @staticmethod
-    def _patch_global(patches, space, name):
-        original = space.get(name, getattr(builtins, name, None))
-        if original is None:
-            raise NameError(f"torch.fx.wrap({name!r}): module {space.get('__name__')!r} has no such function")
-        original = getattr(original, "_stands_for", original)
-        patches.item(space, name, _create_wrapped_func(original))
-
     def __exit__(self, *exc):
         _thread.tracers.pop()
         return self._patched.__exit__(None, None, None)
+
+
+def _patch_global(patches, space, name):
+    original = space.get(name, getattr(builtins, name, None))
+    if original is None:
+        raise NameError(f"torch.fx.wrap({name!r}): module {space.get('__name__')!r} has no such function")
+    original = getattr(original, "_stands_for", original)
+    patches.item(space, name, _create_wrapped_func(original))
 
 
 @functools.lru_cache(maxsize=1024)
