@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "torch/program/npy.h"
+#include "torch/program/pt.h"
 #include "torch/program/text.h"
 
 namespace torch::program {
@@ -84,6 +85,7 @@ Cell input_of(const std::string& word, const TypePtr& type) {
       throw Error(e.kind(), word + ": " + e.what());
     }
   if (type && type->is(TypeKind::String) && !word.starts_with('"') && !word.starts_with('\'')) return Cell(word);
+  if (word.ends_with(".pt") || word.ends_with(".pth")) return from_pt(read_whole(word), word);
   try {
     Cell c = parse_value(word, type && !type->is(TypeKind::Tensor) ? type : nullptr);
     if (type && type->is(TypeKind::Tensor) && c.is_number()) {
@@ -92,7 +94,7 @@ Cell input_of(const std::string& word, const TypePtr& type) {
     }
     return c;
   } catch (const Error& e) {
-    throw Error(ErrorKind::Value, "input '" + word + "': not a .npy file, randn(...) or a value: " + e.what());
+    throw Error(ErrorKind::Value, "input '" + word + "': not a .npy or .pt file, randn(...) or a value: " + e.what());
   }
 }
 

@@ -6,8 +6,8 @@
 
 namespace torch::program {
 
-// x.npy; randn(2, 3), rand(...), ones(...), zeros(...) and randint(high, ...), with a dtype at the end if not float32
-// or int64; or a value as Python writes it.
+// x.npy; x.pt or x.pth of torch.save; randn(2, 3), rand(...), ones(...), zeros(...) and randint(high, ...), with a
+// dtype at the end if not float32 or int64; or a value as Python writes it.
 Cell input_of(const std::string& word, const TypePtr& type);
 // A random tensor for an argument whose sizes the program knows, from a trace; ErrorKind::Value when it does not.
 Cell random_of(const std::string& argument, const TypePtr& type);

@@ -22,6 +22,7 @@ Runs a method of a program that torch.jit.save has written, without Python.
 ARCHIVE  a file of torch.jit.save (scripted, traced or frozen)
 INPUT    one for each argument, in their order, or NAME=INPUT:
            x.npy                    an array of NumPy's
+           x.pt                     what torch.save has written: a tensor, or a list or dictionary of them
            'randn(1, 3, 224, 224)'  also rand, ones, zeros and 'randint(1000, 1, 16)' (numbers below 1000);
                                     a dtype may follow the sizes: 'ones(2, float64)'
            3  0.5  True  None  '[1, 2]'  text

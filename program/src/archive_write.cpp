@@ -11,7 +11,7 @@ namespace {
 
 class Writer final : Names {
  public:
-  explicit Writer(std::vector<Tensor>& tensors) : tensors_(tensors) {}
+  Writer(std::vector<Tensor>& tensors, const StandIn& stand_in) : tensors_(tensors), stand_in_(stand_in) {}
 
   std::string run(const Cell& root) {
     const std::string main = value(root);
@@ -194,14 +194,22 @@ class Writer final : Names {
     block(copy->block());
     return print(*copy, *this);
   }
-  // Calls of Python that an operator of this library stands for (primitives_composed.cpp).
-  static void replace_calls(Block* b) {
+  // Calls of Python that an operator of this library stands for (primitives_composed.cpp), or a graph.
+  void replace_calls(Block* b) {
     for (Node* n : b->nodes()) {
       for (Block* inner : n->blocks()) replace_calls(inner);
       if (!n->is("prim::PythonOp") || !n->has_attribute("operator")) continue;
       const std::string kind = "torch::" + n->s("operator");
-      if (signatures(kind).empty()) continue;
       InsertPoint before(*n->graph(), n);
+      if (signatures(kind).empty()) {
+        if (const GraphPtr body = stand_in_ ? stand_in_(*n) : nullptr) {
+          replace_calls(body->block());
+          const std::vector<Value*> results = inline_graph(*n->graph(), *body, std::vector<Value*>(n->inputs()));
+          n->output()->replace_all_uses_with(results.at(0));
+          n->destroy();
+        }
+        continue;
+      }
       Node* made = nullptr;
       try {
         made = insert_call(*n->graph(), kind, std::vector<Value*>(n->inputs()), {});  // which makes lists of tuples
@@ -248,6 +256,7 @@ class Writer final : Names {
   }
 
   std::vector<Tensor>& tensors_;
+  const StandIn& stand_in_;
   std::map<const TensorImpl*, size_t> tensor_numbers_;
   std::map<std::string, const Type*> named_;
   std::map<const ClassType*, bool> is_written_;
@@ -263,7 +272,9 @@ class Writer final : Names {
 
 }  // namespace
 
-std::string program_text(const Cell& root, std::vector<Tensor>& tensors) { return Writer(tensors).run(root); }
+std::string program_text(const Cell& root, std::vector<Tensor>& tensors, const StandIn& stand_in) {
+  return Writer(tensors, stand_in).run(root);
+}
 
 std::string refusal_text(const std::string& reason) { return "torch program 1\nrefused " + quoted(reason) + "\n"; }
 

@@ -17,12 +17,18 @@ Cell root_of(py::handle o) {
 void bind_archive(py::module_& m) {
   m.def(
       "program_text",
-      [](py::handle root) {
+      [](py::handle root, const py::object& stand_in) {
         std::vector<Tensor> tensors;
-        std::string text = program_text(root_of(root), tensors);
+        auto graph_for = [&](const Node& call) -> GraphPtr {
+          const py::object made = stand_in(held(const_cast<Node*>(&call)));
+          return made.is_none() ? nullptr : made.cast<GraphPtr>();
+        };
+        std::string text = program_text(root_of(root), tensors, stand_in.is_none() ? StandIn() : StandIn(graph_for));
         return py::make_tuple(text, tensors);
       },
-      "The text of a compiled object or function, and the tensors that it names by their number.");
+      py::arg("root"), py::arg("stand_in") = py::none(),
+      "The text of a compiled object or function, and the tensors that it names by their number. ``stand_in`` gives a "
+      "graph for a call of Python, or None.");
   m.def("tensor_line", tensor_line, py::arg("number"), py::arg("tensor"), py::arg("offset"), py::arg("member"));
   m.def("refusal_text", refusal_text, py::arg("reason"));
   m.def(

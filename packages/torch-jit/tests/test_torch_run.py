@@ -132,6 +132,90 @@ def test_an_array_that_is_cut_off_is_refused(cut, several, tmp_path):
     assert "x.npy" in torch_run(several, tmp_path / "x.npy", status=1)
 
 
+class Summed(nn.Module):
+    def forward(self, x, more: list[torch.Tensor], named: dict[str, torch.Tensor], n: int, name: str = ""):
+        return x + more[0] * more[1] + named["a"] * n, name
+
+    @torch.jit.export
+    def total(self, x, more: list[torch.Tensor], named: dict[str, torch.Tensor], n: int):
+        return self(x, more, named, n)[0]
+
+    @torch.jit.export
+    def same(self, x):
+        return x.clone()
+
+
+@pytest.fixture
+def summed(tmp_path):
+    torch.jit.save(torch.jit.script(Summed()), tmp_path / "summed.pt")
+    return tmp_path / "summed.pt"
+
+
+def test_what_torch_save_wrote_goes_in(summed, tmp_path):
+    whole = torch.randn(5, 4)
+    view, transposed = whole[1:4:2, 1:], torch.randn(3, 2).t()
+    torch.save(nn.Parameter(view), tmp_path / "x.pt")
+    torch.save([transposed, transposed], tmp_path / "more.pt")
+    torch.save({"a": whole[0, :3], "b": whole}, tmp_path / "named.pth")
+    torch.save(-70000, tmp_path / "n.pt")
+    inputs = [tmp_path / f for f in ("x.pt", "more.pt", "named.pth", "n.pt")]
+    assert "'a.pt'" in torch_run(summed, *inputs, "name=a.pt")
+    torch_run(summed, "-m", "total", *inputs, "-o", tmp_path / "y.npy")
+    expected = view + transposed * transposed + whole[0, :3] * -70000
+    assert np.array_equal(np.load(tmp_path / "y.npy"), expected.numpy())
+
+
+@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int8, torch.int16, torch.int64, torch.uint16, torch.uint64,
+                                   torch.float16, torch.bfloat16, torch.float64, torch.complex64])  # fmt: skip
+@pytest.mark.parametrize("shape", [(2, 3), (), (0, 2)])
+def test_tensors_of_torch_save_keep_dtype_and_shape(dtype, shape, summed, tmp_path):
+    x = (torch.arange(6)[: int(np.prod(shape))].reshape(shape) % 2).to(dtype)
+    torch.save(x, tmp_path / "x.pt")
+    if dtype == torch.bfloat16:
+        assert "BFloat16Type" in torch_run(summed, "-m", "same", tmp_path / "x.pt")
+        return
+    torch_run(summed, "-m", "same", tmp_path / "x.pt", "-o", tmp_path / "y.npy")
+    y = np.load(tmp_path / "y.npy")
+    assert y.dtype == x.numpy().dtype and np.array_equal(x.numpy(), y)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (nn.Linear(1, 1), "torch.nn.modules.linear.Linear is not read here"),
+        (1 << 70, "an int of more than 64 bits is not read here"),
+        (torch.float32, "torch.float32 is no value of a program"),
+        (torch.ones(2).to_sparse(), "is not read here"),
+    ],
+)
+def test_other_things_that_torch_save_writes_are_refused_by_name(value, message, summed, tmp_path):
+    torch.save(value, tmp_path / "x.pt")
+    assert message in torch_run(summed, "-m", "same", tmp_path / "x.pt", status=1)
+
+
+def test_a_program_is_no_input(summed):
+    assert "a program of torch.jit.save, which is no input" in torch_run(summed, "-m", "same", summed, status=1)
+
+
+def test_files_of_before_pytorch_1_6_are_refused(summed, tmp_path):
+    torch.save(torch.ones(2), tmp_path / "x.pt", _use_new_zipfile_serialization=False)
+    assert "not a file of torch.save since PyTorch 1.6" in torch_run(summed, "-m", "same", tmp_path / "x.pt", status=1)
+
+
+def test_a_damaged_file_of_torch_save_is_refused(summed, tmp_path):
+    torch.save({"a": torch.randn(3), "b": [1, 2.5, "c", None, True, (torch.ones(2, 2),)]}, tmp_path / "x.pt")
+    whole = (tmp_path / "x.pt").read_bytes()
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        changed = bytearray(whole)
+        for place in rng.integers(0, whole.index(b"byteorder"), 3):
+            changed[place] = rng.integers(0, 256)
+        (tmp_path / "y.pt").write_bytes(changed)
+        done = subprocess.run([_tool.path(), summed, "-m", "same", tmp_path / "y.pt"], env=_tool.environment(),
+                              capture_output=True, timeout=60)  # fmt: skip
+        assert done.returncode == 1
+
+
 def test_help_and_version():
     assert "ARCHIVE  a file of torch.jit.save" in torch_run("--help")
     assert "form 1" in torch_run("--version")

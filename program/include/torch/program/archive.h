@@ -8,6 +8,7 @@
 // schema: the same one loads, so does one that has got arguments with defaults at its end; any other is an error that
 // shows both. Loading runs nothing.
 #pragma once
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,9 +54,12 @@ TORCH_PROGRAM_API Module load(const void* bytes, size_t size, const std::string&
 
 // Writes an object with its class and methods, or a function, in a form that load() reads.
 TORCH_PROGRAM_API void save(const Cell& root, const std::string& path);
+// A graph that takes the inputs of a call of Python and gives what it gives, or null: what is written in its place.
+using StandIn = std::function<GraphPtr(const Node& call)>;
 // The text of a program, in which tensors are numbers; `tensors` takes them. Without the lines that say where these
 // are (tensor_line). ErrorKind::NotImplemented says what cannot be written.
-TORCH_PROGRAM_API std::string program_text(const Cell& root, std::vector<Tensor>& tensors);
+TORCH_PROGRAM_API std::string program_text(const Cell& root, std::vector<Tensor>& tensors,
+                                           const StandIn& stand_in = nullptr);
 // "tensor 0 float32 (2, 3) (3, 1) 0 data/4": sizes, strides and offset in elements, and the member with the memory.
 TORCH_PROGRAM_API std::string tensor_line(size_t number, const Tensor& t, int64_t offset, const std::string& member);
 // What stands in place of a program that cannot be written: load() tells the reason.

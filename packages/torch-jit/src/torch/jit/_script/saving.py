@@ -11,7 +11,7 @@ import sys
 from torch._seams import need
 
 from .. import _ir as ir
-from . import hooks
+from . import composed, hooks
 from .archive import Writer
 from .errors import ScriptError
 from .function import ScriptFunction
@@ -132,7 +132,7 @@ def _runtime_form(program):
         if isinstance(program, ir.Object) and hooks.of_type(program._type()):
             return ir._native.refusal_text("the module has forward hooks of its own, which only Python runs")
         try:
-            text, tensors = ir._native.program_text(program)
+            text, tensors = ir._native.program_text(program, composed.graph_of)
         except NotImplementedError as error:
             return ir._native.refusal_text(str(error))
         lines = []
