@@ -437,6 +437,114 @@ def test_reductions_and_elements_take_the_derivative_once():
     close(z.tangent, torch.complex(v, v))
 
 
+INF, NAN = float("inf"), float("nan")
+ENDLESS = torch.tensor([INF, -INF, NAN, 1.0])
+
+
+@pytest.mark.parametrize(
+    "function, passes",
+    [
+        (lambda x: torch.where(x > 0, x, 0.0), [0, 0, 0, 1, 1]),
+        (lambda x: torch.where(x > 0, 0.0, x), [1, 1, 1, 0, 0]),
+        (lambda x: x.masked_fill(x > 0, 1.0), [1, 1, 1, 0, 0]),
+        (lambda x: x.clone().masked_fill_(x > 0, 1.0), [1, 1, 1, 0, 0]),
+        (lambda x: x.clamp(-1, 1), [0, 1, 1, 1, 0]),
+        (lambda x: x.clamp(torch.tensor(-1.0), torch.tensor(1.0)), [0, 1, 1, 1, 0]),
+        (torch.relu, [0, 0, 0, 1, 1]),
+        (lambda x: x.clone().relu_(), [0, 0, 0, 1, 1]),
+        (lambda x: torch.threshold(x, 0.3, 2.0), [0, 0, 0, 1, 1]),
+        (lambda x: torch.maximum(x, torch.tensor(0.2)), [0, 0, 0, 1, 1]),
+        (lambda x: torch.fmin(torch.tensor(0.2), x), [1, 1, 1, 0, 0]),
+        (torch.sinc, [None, None, 0, None, None]),
+        (lambda x: x ** torch.tensor([2.0, 0.0, 0.0, 0.0, 2.0])[:, None], [None, 0, 0, 0, None]),
+        (torch.floor, [0, 0, 0, 0, 0]),
+        (lambda x: torch.div(x, 2, rounding_mode="trunc"), [0, 0, 0, 0, 0]),
+    ],
+)
+def test_an_infinite_tangent_does_not_come_through_a_branch_that_is_not_taken(function, passes):
+    x = torch.tensor([-3.0, -0.5, 0.0, 0.5, 3.0])[:, None].expand(5, 4).contiguous()
+    found = _push(function, x, ENDLESS.expand(5, 4).contiguous()).tangent
+    for row, factor in zip(found, passes, strict=True):
+        if factor == 0:
+            close(row, torch.zeros(4))
+        elif factor:
+            close(row, ENDLESS * factor, equal_nan=True)
+
+
+def test_two_tangents_meet_only_where_both_are_taken():
+    where = torch.tensor([True, True, False, False])
+    x, y = torch.ones(4), torch.full((4,), 2.0)
+    v, w = torch.tensor([INF, 1.0, NAN, -INF]), torch.tensor([NAN, -INF, 3.0, INF])
+    with fwd.dual_level():
+        a, b = fwd.make_dual(x, v), fwd.make_dual(y, w)
+        close(fwd.unpack_dual(torch.where(where, a, b)).tangent, torch.where(where, v, w))
+        close(fwd.unpack_dual(torch.maximum(a, b)).tangent, w, equal_nan=True)
+        tangent = torch.special.xlogy(a * 0, b * 0)
+        close(fwd.unpack_dual(torch.where(where, tangent, a)).tangent[2:], v[2:], equal_nan=True)
+    zeros, below = torch.zeros(2), torch.tensor([-2.0, -1.0])
+    for function in torch.xlogy, torch.special.xlog1py:  # 0 log y and its tangent are 0 also where the logarithm is NaN
+        with fwd.dual_level():
+            pushed = fwd.unpack_dual(function(fwd.make_dual(torch.ones(2), zeros), below * 2))
+        close(pushed.tangent, zeros)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.max(),
+        lambda x: x.amax(0),
+        lambda x: x.max(0)[0],
+        lambda x: x.max(0, keepdim=True)[0],
+        lambda x: x.kthvalue(3)[0],
+        lambda x: x.sort()[0][2],
+        lambda x: (-x).min(0)[0].neg(),
+        lambda x: torch.stack([x, x]).amax(1),
+        lambda x: torch.stack([x[2], x[0], x[2] + 1]).median(),
+        lambda x: torch.stack([x, x], 1).max(0)[0],
+        lambda x: x[2].max(0)[0],
+    ],
+)
+def test_what_is_not_the_largest_has_no_part_in_its_tangent(function):
+    x = torch.tensor([1.0, -2.0, 3.0])
+    for own in 5.0, INF, -INF:
+        tangent = _push(function, x, torch.tensor([INF, NAN, own])).tangent
+        close(tangent, torch.full_like(tangent, own))
+    tie = _push(lambda x: x.amax(), torch.tensor([3.0, 1.0, 3.0]), torch.tensor([1.0, INF, 2.0])).tangent
+    close(tie, torch.tensor(1.5))
+
+
+def test_a_tangent_that_comes_through_is_no_alias():
+    x, v = torch.ones(3), torch.ones(3)
+    for function in (lambda x: x + 1, lambda x: torch.relu(x), lambda x: x + torch.zeros(2, 3), lambda x: x.max(0)[0]):
+        with fwd.dual_level():
+            d = fwd.make_dual(x, v)
+            function(d).mul_(5)
+            close(fwd.unpack_dual(d).tangent, torch.ones(3))
+
+
+def test_fake_quantization_pushes_within_its_range():
+    x, v = torch.tensor([-5.0, -1.0, 0.2, 9.0]), torch.tensor([1.0, 2.0, INF, NAN])
+    passed = torch.tensor([0.0, 2.0, INF, 0.0])
+    zero = torch.tensor(0, dtype=torch.int32)
+
+    def by_tensor(x):
+        return torch.fake_quantize_per_tensor_affine(x, 0.1, 0, -20, 20)
+
+    def by_channel(x):
+        return torch.fake_quantize_per_channel_affine(x, torch.full((4,), 0.1), zero.expand(4), 0, -20, 20)
+
+    for function in by_tensor, by_channel:
+        pushed = _push(function, x, v)
+        close(pushed.primal, function(x))
+        close(pushed.tangent, passed)
+    for pushed in (
+        torch.func.jvp(by_tensor, (x,), (v,)),
+        torch.func.jvp(torch.vmap(by_tensor), (x,), (v,)),
+        torch.vmap(lambda x, v: torch.func.jvp(by_tensor, (x,), (v,)))(x, v),
+    ):
+        close(pushed, (by_tensor(x), passed))
+
+
 def test_tangents_of_elements_have_gradients():
     x, v = (
         torch.rand(3, dtype=torch.float64, requires_grad=True),

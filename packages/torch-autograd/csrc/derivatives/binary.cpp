@@ -103,9 +103,9 @@ struct Pow {
         else
           b.zero(0);
       } else {
-        Tensor slope = p * torch::pow(x, p - 1);
-        b[0] = g *
-               conj(torch::masked_fill(slope, beside(torch::eq(p, number(0)), g), number(0.0)));  // x^0 is 1, also at 0
+        const Tensor flat = torch::eq(p, number(0));  // x^0 is 1, also at 0
+        Tensor slope = p * torch::pow(x, torch::masked_fill(p, flat, number(1)) - 1);
+        b[0] = torch::masked_fill(g * conj(slope), beside(flat, g), number(0.0));
       }
     }
     if (b.needs(1)) {                        // 0^p is 0 for all p near a positive one
@@ -345,7 +345,7 @@ struct Xlogy : Both {
     const Tensor &x = self, &y = other;
     if (b.needs(0)) {
       Tensor flat = torch::logical_and(torch::eq(x, number(0)), torch::le(y, number(0)));
-      b[0] = g * torch::masked_fill(torch::log(y), flat, number(0.0));
+      b[0] = torch::masked_fill(torch::xlogy(g, y), flat, number(0.0));
     }
     if (b.needs(1)) b[1] = g * (x / y);
   }

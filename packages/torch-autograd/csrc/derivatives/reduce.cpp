@@ -115,13 +115,13 @@ struct Prod {
 
 // --- extremes ---
 
-// What equals the extreme, as numbers of a dtype; where that is NaN, each NaN.
-Tensor equals(const Tensor& x, const Tensor& extreme, DType dtype) {
-  const Tensor both_nan = torch::logical_and(torch::isnan(x), torch::isnan(extreme));
-  return torch::_to_copy(torch::logical_or(torch::eq(x, extreme), both_nan), dtype);
+// Where x equals the extreme of its line; where that is NaN, each NaN: a line that has one has no other extreme.
+Tensor winners_of(const Tensor& x, const Tensor& extreme) {
+  return torch::logical_or(torch::eq(x, extreme), torch::isnan(x));
 }
 
 // Equal ones share the gradient.
+template <bool ignores_nan = false>
 struct Extreme {
   Saved self, result;
   Reduced r;
@@ -129,8 +129,10 @@ struct Extreme {
   Extreme(Recorder& rec, const Tensor& self, IntArrayRef dim, bool keepdim)
       : self(rec, self), result(rec, 0), r(self, dim, keepdim) {}
   Tensor grad(const Tensor& g) const {
-    Tensor winners = equals(self, r.restored(result), g.dtype());
-    return winners * (r.restored(g) / r.sum(winners));
+    const Tensor extreme = r.restored(result);
+    Tensor winners = winners_of(self, extreme);
+    if (ignores_nan) winners = torch::logical_and(winners, torch::eq(torch::isnan(self), torch::isnan(extreme)));
+    return torch::where(winners, r.restored(g) / r.sum(winners), number(0.0));
   }
 };
 
@@ -195,8 +197,8 @@ struct VectorNorm {
     } else if (p == 2) {
       b[0] = x * (g / slope);
     } else if (std::isinf(p)) {
-      Tensor winners = equals(torch::abs(x), norm, g.dtype());
-      b[0] = torch::sgn(x) * winners * (g / r.sum(winners));
+      Tensor winners = winners_of(torch::abs(x), norm);
+      b[0] = torch::sgn(x) * torch::where(winners, g / r.sum(winners), number(0.0));
     } else if (p < 1) {
       Tensor steep = where_zero(torch::pow(torch::abs(x), number(p - 1)), x, 0.0);
       b[0] = torch::sgn(x) * steep * g * torch::pow(norm, number(1 - p));
@@ -224,7 +226,8 @@ void register_reduce() {
   record<Sum, op::sum>();
   record<Mean, op::mean>();
   record<Prod, op::prod>();
-  record<Extreme, op::max, op::min, op::amax, op::amin, op::median, op::nanmedian>();
+  record<Extreme<>, op::max, op::min, op::amax, op::amin, op::median>();
+  record<Extreme<true>, op::nanmedian>();
   record<Var, op::var>();
   record<Std, op::stddev>();
   record<VarMean, op::var_mean>();

@@ -55,7 +55,7 @@ struct Xlog1py {
     const Tensor &x = self, &y = other;
     if (b.needs(0)) {
       Tensor flat = torch::logical_and(torch::eq(x, number(0)), torch::le(y, number(-1)));
-      b[0] = g * torch::masked_fill(torch::log1p(y), flat, number(0.0));
+      b[0] = torch::masked_fill(torch::xlog1py(g, y), flat, number(0.0));
     }
     if (b.needs(1)) b[1] = g * (x / (y + 1));
   }

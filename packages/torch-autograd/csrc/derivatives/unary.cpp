@@ -97,7 +97,8 @@ struct Sinc : FromSelf {
     Tensor px = self * pi;
     Tensor squares = px * self;  // 0 also where these are too small
     Tensor slope = (px * torch::cos(px) - torch::sin(px)) / squares;
-    return g * conj(torch::where(torch::eq(squares, number(0)), number(0.0), slope));
+    const Tensor flat = torch::eq(squares, number(0));
+    return torch::masked_fill(g, flat, number(0.0)) * conj(torch::where(flat, number(0.0), slope));
   }
 };
 

@@ -16,11 +16,6 @@ namespace torch::autograd {
 
 namespace {
 
-Tensor memory_behind(Tensor t) {
-  while (const Batched* b = batched(t.get())) t = Tensor(b->value);
-  return t;
-}
-
 void take_geometry(TensorImpl& t, const Tensor& from) {
   t.set_ndim(int(from.dim()));
   std::copy_n(from.sizes().begin(), from.dim(), t.sizes());
@@ -139,17 +134,13 @@ void push(DualCall& c, const VmapLevel& level, Result& result) {
       }
     if (!back.empty()) found = grad(back, us, along, recorded, recorded, true);
   }
-  const auto is_shared = [&](const Tensor& t) {
-    const Storage* s = memory_behind(t)->storage;
-    return std::any_of(tangents.begin(), tangents.end(),
-                       [&](const Tensor& given) { return memory_behind(given)->storage == s; });
-  };
   for (size_t k = 0; k < outputs.size(); ++k) {
     if (!found[k])
       found[k] = zeros_like(us[k]);
     else if (!recorded)
       found[k] = without_history(found[k]);
-    if (is_shared(found[k])) found[k] = clone(found[k]);  // a change in place is one of this tangent only
+    if (std::any_of(tangents.begin(), tangents.end(), [&](const Tensor& t) { return have_one_storage(t, found[k]); }))
+      found[k] = clone(found[k]);  // a change in place is one of this tangent only
   }
 
   if (in_place) {

@@ -69,6 +69,8 @@ class DualCall {
 bool has_history(const Tensor& t);
 // The tensor itself, without a history of its own.
 Tensor without_history(const Tensor& t);
+// Whether a change of one in place is one of the other; also of examples.
+bool have_one_storage(const Tensor& a, const Tensor& b);
 // Gives results their tangents, those without one stay as they are. Of a view they are views of both.
 void join(Result& result, Result& tangents, uint64_t level, const Tensor* viewed);
 

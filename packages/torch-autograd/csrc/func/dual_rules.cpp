@@ -6,6 +6,7 @@
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
+#include "torch/core/ops/index.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/view.h"
@@ -91,23 +92,47 @@ bool is_of_elements(const DualCall& c, bool reduces, std::vector<int64_t>& shape
   return true;
 }
 
-// The sum over what a call reduces.
-Tensor reduced(const DualCall& c, const Tensor& t) {
+// What a call reduces.
+struct Reduced {
   std::vector<int64_t> dims;
   bool keepdim = false;
+};
+Reduced reduced(const DualCall& c, const Tensor& t) {
+  Reduced r;
   for (int i = 0; i < c.row.schema.count; ++i) {
     const Parameter& p = c.row.schema.params[i];
     const std::string_view name = c.row.schema.view(p.name);
     const Value& v = c.values[i];
-    if (name == "keepdim") keepdim = v.i;
+    if (name == "keepdim") r.keepdim = v.i;
     if (name != "dim" || !v.present) continue;
-    if (p.kind == Kind::Int) dims.push_back(v.i);
+    if (p.kind == Kind::Int) r.dims.push_back(v.i);
     if (p.kind == Kind::IntList)
-      dims.assign(static_cast<const int64_t*>(v.data), static_cast<const int64_t*>(v.data) + v.size);
+      r.dims.assign(static_cast<const int64_t*>(v.data), static_cast<const int64_t*>(v.data) + v.size);
   }
-  if (dims.empty())
-    for (int64_t d = 0; d < t.dim(); ++d) dims.push_back(d);
-  return dims.empty() ? t : sum(t, IntArrayRef(dims), keepdim);
+  if (r.dims.empty())
+    for (int64_t d = 0; d < t.dim(); ++d) r.dims.push_back(d);
+  return r;
+}
+Tensor summed(const DualCall& c, const Tensor& t) {
+  const Reduced r = reduced(c, t);
+  return r.dims.empty() ? t : sum(t, IntArrayRef(r.dims), r.keepdim);
+}
+
+// Whether a reduction gives elements that are there, as those of ordered numbers do. What was not chosen, whatever its
+// tangent, has no part in the result: a slope of zero would make NaN of what is infinite.
+bool chooses(const Row& row) { return row.attr.tangent == Tangent::Reduction && row.attr.dtypes == DTypes::Real; }
+
+// Elements and their places in a line.
+void pick(DualCall& c, const Dual& self, uint64_t level, Result& result) {
+  c.run(result);
+  const Tensor& t = self.tangent;
+  const Reduced r = reduced(c, t);
+  const int64_t dim = r.dims.empty() ? 0 : r.dims[0];
+  const bool goes = t.dim() && !r.keepdim;
+  Result tangents;
+  const Tensor picked = gather(t, dim, goes ? unsqueeze(result.tensors[1], dim) : result.tensors[1]);
+  tangents.tensors[0] = goes ? squeeze(picked, IntArrayRef(&dim, 1)) : picked;
+  join(result, tangents, level, nullptr);
 }
 
 }  // namespace
@@ -118,6 +143,14 @@ bool has_history(const Tensor& t) {
   if (const Dual* d = dual(t.get())) return has_history(d->primal) || has_history(d->tangent);
   const Functional* f = functional(t.get());
   return f && (has_history(f->value) || (f->view && has_history(f->base)));
+}
+
+bool have_one_storage(const Tensor& a, const Tensor& b) {
+  const auto storage_behind = [](const TensorImpl* t) {
+    while (const Batched* b = batched(t)) t = b->value.get();
+    return t->storage;
+  };
+  return storage_behind(a.get()) == storage_behind(b.get());
 }
 
 Tensor without_history(const Tensor& t) {
@@ -147,6 +180,10 @@ bool push_linearly(DualCall& c, uint64_t level, Result& result) {
     multiply(c, level, result);
     return true;
   }
+  if (self && chooses(c.row) && c.row.schema.result_count == 2) {
+    pick(c, *self, level, result);
+    return true;
+  }
   return self && way == Tangent::Linear && carry(c, *self, level, result);
 }
 
@@ -154,7 +191,7 @@ bool push_by_elements(DualCall& c, uint64_t level, Result& result) {
   const bool reduces = c.row.attr.tangent == Tangent::Reduction;
   if (!reduces && (!c.row.attr.is_pointwise || c.row.attr.is_random || c.row.schema.result_count != 1)) return false;
   std::vector<int64_t> shape;
-  if (c.row.attr.tangent == Tangent::Derivative || !is_of_elements(c, reduces, shape)) return false;
+  if (c.row.attr.tangent == Tangent::Derivative || chooses(c.row) || !is_of_elements(c, reduces, shape)) return false;
   bool recorded = false;
   std::vector<Tensor> leaves, tangents;
   {
@@ -185,19 +222,32 @@ bool push_by_elements(DualCall& c, uint64_t level, Result& result) {
   }
   Tensor& r = result.tensors[0];
   if (!r.requires_grad()) return true;
-  const std::vector<Tensor> slopes =
-      grad({r}, leaves, {ones_like(without_history(r))}, recorded, recorded, /*allow_unused=*/true);
+  const auto slope_by = [&](size_t i, const Tensor& u) {
+    const bool is_last = i + 1 == leaves.size();
+    return grad({r}, {leaves[i]}, {u}, recorded || !is_last, recorded, /*allow_unused=*/true)[0];
+  };
   Tensor tangent;
-  for (size_t i = 0; i < slopes.size(); ++i) {
-    if (!slopes[i]) continue;
-    const Tensor part = mul(recorded ? slopes[i] : without_history(slopes[i]), tangents[i]);
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    Tensor part;
+    if (reduces) {
+      part = slope_by(i, ones_like(without_history(r)));
+      if (part) part = mul(part, tangents[i]);
+    } else {
+      // The matrix of derivatives is diagonal, so a tangent comes in where gradients do. Formulas mask those, where a
+      // slope of zero would make NaN of what is infinite.
+      const Tensor& t = tangents[i];
+      part = slope_by(i, t.dtype() == r.dtype() ? t : _to_copy(t, r.dtype()));
+      if (part && have_one_storage(part, t)) part = clone(part);  // a change in place is one of this tangent only
+    }
+    if (!part) continue;
+    if (!recorded) part = without_history(part);
     tangent = tangent ? add(tangent, part) : part;
   }
   Tensor primal = recorded ? r : without_history(r);
   if (!tangent)
     tangent = zeros_like(without_history(r));
   else if (reduces)
-    tangent = reduced(c, tangent);
+    tangent = summed(c, tangent);
   if (tangent.dtype() != primal.dtype()) tangent = _to_copy(tangent, primal.dtype());
   r = dual_of(std::move(primal), std::move(tangent), level);
   return true;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import _C
+from ._functorch._batches import stands_for_others
 
 
 def fake_quantize_per_tensor_affine(input, scale, zero_point, quant_min, quant_max):
@@ -107,7 +108,7 @@ def _faked(name, input, scale, zero_point, quant_min, quant_max):
     is_whole = isinstance(zero_point, int) or not zero_point.dtype.is_floating_point
     steps = steps.round() + zero_point if is_whole else (steps + zero_point).round()
     rounded = ((steps.clamp(quant_min, quant_max) - zero_point).to(_C.float32) * scale).to(input.dtype)
-    if not input.requires_grad:
+    if not input.requires_grad and not stands_for_others(input):
         return rounded
     passed = input.where((steps >= quant_min) & (steps <= quant_max), 0.0)
     return rounded + (passed - passed.detach())

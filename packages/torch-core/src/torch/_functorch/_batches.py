@@ -24,6 +24,16 @@ def is_seen(*tensors):
     return _C._is_watched(*tensors) or any(map(is_batchedtensor, tensors))
 
 
+def stands_for_others(tensor):
+    """Whether a tensor stands for others: examples of many, or a dual number, whose tangent gradients do not tell of.
+
+    >>> stands_for_others(torch.ones(2))
+    False
+    """
+    part = modules.get("torch.autograd._C")
+    return part is not None and part._level_among((tensor,))[0] > 0
+
+
 is_functorch_wrapped_tensor = is_batchedtensor
 
 
