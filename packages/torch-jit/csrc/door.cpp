@@ -425,6 +425,18 @@ PyObject* door_add(PyObject* o, PyObject* tuple) {
     return python::api->raise();
   }
 }
+PyObject* door_drop(PyObject* o, PyObject* number) {
+  auto& all = *self_of(o)->programs;
+  const size_t i = PyLong_AsSize_t(number);
+  if (PyErr_Occurred()) return nullptr;
+  if (i >= all.size()) {
+    PyErr_Format(PyExc_IndexError, "drop: there are %zu programs, and none of number %zu", all.size(), i);
+    return nullptr;
+  }
+  const std::shared_ptr<Program> p = all[i];  // what it lets go may ask this door
+  all.erase(all.begin() + Py_ssize_t(i));
+  Py_RETURN_NONE;
+}
 PyObject* door_reset(PyObject* o, PyObject*) {
   std::exchange(*self_of(o)->programs, {}).clear();
   Py_RETURN_NONE;
@@ -452,6 +464,7 @@ PyMethodDef methods[] = {
      "add((steps, inputs, apart, slots, same_value, run, build, held, device, sets_grad, pure))"},
     {"of_module", door_of_module, METH_VARARGS,
      "of_module(call, running, name_layer): the function is a module, whose class calls it by `call`."},
+    {"drop", door_drop, METH_O, "Forgets one program, by its number."},
     {"reset", door_reset, METH_NOARGS, "Forgets all programs."},
     {"set", door_set, METH_VARARGS,
      "set(plain, chooses): whether calls go past all programs, and whether those are timed."},

@@ -32,6 +32,18 @@ PyObject* iterator_of(PyObject* v) {
   return PyDict_Check(v) ? PyDict_Type.tp_iter(v) : PyObject_GetIter(v);
 }
 
+// Whether a weak reference names an object, which is alive.
+bool refers_to(PyObject* reference, PyObject* object) {
+#if PY_VERSION_HEX < 0x030D0000
+  return PyWeakref_GET_OBJECT(reference) == object;
+#else
+  PyObject* found = nullptr;
+  if (PyWeakref_GetRef(reference, &found) != 1) return false;
+  Py_DECREF(found);
+  return found == object;
+#endif
+}
+
 bool is_dense(const std::vector<int64_t>& dims, const Tensor& t) {
   int64_t step = 1;
   for (auto d = dims.rbegin(); d != dims.rend(); step *= t.size(*d++))
@@ -58,11 +70,11 @@ bool same_ints(const std::vector<int64_t>& a, IntArrayRef b) {
 
 Guards::Kind Guards::kind_of(std::string_view name) {
   static constexpr std::pair<std::string_view, Kind> names[] = {
-      {"const", Kind::Const},   {"cell", Kind::Cell},     {"key", Kind::Key},     {"index", Kind::Index},
-      {"attr", Kind::Attr},     {"is", Kind::Is},         {"equal", Kind::Equal}, {"type", Kind::Type},
-      {"len", Kind::Len},       {"keys", Kind::Keys},     {"same", Kind::Same},   {"absent", Kind::Absent},
-      {"noattr", Kind::NoAttr}, {"tensor", Kind::Tensor}, {"class", Kind::Class}, {"sizes", Kind::Sizes},
-      {"code", Kind::Code},     {"memory", Kind::Memory}, {"order", Kind::Order}};
+      {"const", Kind::Const},   {"cell", Kind::Cell},     {"key", Kind::Key},       {"index", Kind::Index},
+      {"attr", Kind::Attr},     {"is", Kind::Is},         {"alive", Kind::Alive},   {"equal", Kind::Equal},
+      {"type", Kind::Type},     {"len", Kind::Len},       {"keys", Kind::Keys},     {"same", Kind::Same},
+      {"absent", Kind::Absent}, {"noattr", Kind::NoAttr}, {"tensor", Kind::Tensor}, {"class", Kind::Class},
+      {"sizes", Kind::Sizes},   {"code", Kind::Code},     {"memory", Kind::Memory}, {"order", Kind::Order}};
   for (const auto& [n, kind] : names)
     if (n == name) return kind;
   throw_error(ErrorKind::Value, message("guards: there is no step ", name));
@@ -182,6 +194,8 @@ bool Guards::holds(const Step& s, Slots& slots) const {
       return slots.own(s.slot, PyObject_GetAttr(slots[s.other], s.value.ptr()));
     case Kind::Is:
       return v == s.value.ptr();
+    case Kind::Alive:
+      return refers_to(s.value.ptr(), v);
     case Kind::Equal:
       return equal(v, s.value.ptr());
     case Kind::Type:

@@ -55,6 +55,7 @@ class Guards {
     Index,
     Attr,
     Is,
+    Alive,  // the object that a weak reference names
     Equal,
     Type,
     Len,

@@ -142,6 +142,23 @@ def test_strided_tensors_are_made_for_tests():
     assert made.shape == (2, 3) and made.stride() == (1, 4) and made.untyped_storage().nbytes() == 4 * 12
 
 
+def test_nodes_tell_what_their_tensors_look_like_and_keep_none():
+    graphs = []
+    layer = torch.nn.Linear(3, 4, dtype=torch.float64)
+
+    def f(x):
+        return layer(x).T.split(3)[1]
+
+    x = torch.ones(2, 3, dtype=torch.float64)
+    torch.compile(f, backend=lambda g, x: graphs.append(g) or g.forward)(x)
+    nodes = [node for node in graphs[0].graph.nodes if node.op != "output" and "example_value" in node.meta]
+    values = [node.meta["example_value"] for node in nodes]
+    assert all(type(value) is torch._subclasses.FakeTensor for value in values)
+    assert [(tuple(v.shape), v.requires_grad) for v in values[:3]] == [((2, 3), False), ((4, 3), True), ((4,), True)]
+    last = values[-1]
+    assert last.shape == (1, 2) and last.stride() == f(x).stride() and last.dtype is torch.float64
+
+
 def test_nodes_of_inputs_whose_sizes_may_change_have_symbolic_ones():
     graphs = []
 

@@ -69,7 +69,7 @@ def attribute(observer, value, name):
     if isinstance(value, (types.MethodType, types.FunctionType, types.BuiltinFunctionType, Operator)):
         found = getattr(value, name)
         if isinstance(value, types.FunctionType) and id(value) in observer.outside:
-            return observer.outside_value(found, ("attr", ("const", value), name))
+            return observer.outside_value(found, ("attr", observer.source_of(value), name))
         if name not in _OF_FUNCTIONS:
             _stop(observer, name, kind)
         return found

@@ -106,6 +106,7 @@ class Compiled:
         if _stances.current.keeps or (_stances.current.waits and not self.called):
             self.called = _stances.current.waits
             return self.function(*args, **kwargs)
+        self._drop_dead()
         if len(self.programs) >= (_limit() if self.limit is None else self.limit):
             return self._too_many(args, kwargs)
         if self.programs:
@@ -176,10 +177,18 @@ class Compiled:
                 raise
             self._leave(Reason(str(error), ()))
             return
+        observer.guards.release()
         steps = (*before, made, outputs, held, device, sets_grad, pure)
         self.programs.insert(0, Captured(observer.guards, observer.graph, observer.layouts, observer.plain))
         self._set()
         self.door.add(steps)
+
+    def _drop_dead(self):
+        """Forget the programs of objects that are gone."""
+        for i in reversed(range(len(self.programs))):
+            if self.programs[i].guards.is_dead():
+                del self.programs[i]
+                self.door.drop(i)
 
     def _too_many(self, args, kwargs):
         if config.fail_on_recompile_limit_hit or self.fullgraph:

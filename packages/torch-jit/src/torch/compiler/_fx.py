@@ -35,26 +35,40 @@ def graph_module(observer, graph):
     for i, (value, name) in enumerate(zip(graph.inputs(), names)):
         node = made.placeholder(f"{name}{i}" if len(names) > 1 else name)
         values[value.unique()] = node
-        node.meta["example_value"] = node.meta["val"] = observer.examples[i]
-        _name_sizes(observer, i, node)
+        _look(observer, i, node)
     root = torch.nn.Module()
     for node in graph.nodes():
         _convert(root, made, node, values)
+    if getattr(observer, "space", None) is None:
+        _look_alike(graph, values)
     made.output(values[next(iter(graph.outputs())).unique()])
     made.lint()
     return fx.GraphModule(root, made), list(observer.examples)
 
 
-def _name_sizes(observer, i, node):
-    """Of an input whose sizes may change the node has a fake tensor with symbolic ones; equal sizes have one name."""
+def _look(observer, i, node):
+    """What an input looks like: a fake tensor, with symbolic sizes where they may change; equal ones have one name. The tensor
+    itself may go before the graph does."""
     space, value = getattr(observer, "space", None), observer.examples[i]
-    if space is None or not isinstance(value, torch.Tensor):
+    if not isinstance(value, torch.Tensor):
+        node.meta["example_value"] = node.meta["val"] = value
         return
-    names = {dim: space.extents.same.get(name, name) for (at, dim), name in space.free.items() if at == i}
-    if names:
-        sizes = [f"s{names[d][1:]}" if d in names else n for d, n in enumerate(value.shape)]
-        describe(node, hollow(value.shape, value.stride(), value.dtype), sizes, value.device)
-        node.meta["example_value"] = node.meta["val"]
+    names = {} if space is None else {d: space.extents.same.get(n, n) for (at, d), n in space.free.items() if at == i}
+    sizes = [f"s{names[d][1:]}" if d in names else n for d, n in enumerate(value.shape)]
+    like = hollow(value.shape, value.stride(), value.dtype).requires_grad_(value.requires_grad)
+    describe(node, like, sizes, value.device)
+    node.meta["example_value"] = node.meta["val"]
+
+
+def _look_alike(graph, values):
+    """What the results of a graph of fixed sizes look like."""
+    for node in graph.nodes():
+        for value in node.outputs():
+            noted, like = values[value.unique()], value.type()
+            if value.isCompleteTensor() and isinstance(noted, fx.Node) and "val" not in noted.meta:
+                sizes = like.sizes()
+                describe(noted, hollow(sizes, like.strides(), like.dtype()), sizes, like.device())
+                noted.meta["example_value"] = noted.meta["val"]
 
 
 def _convert(root, made, node, values):

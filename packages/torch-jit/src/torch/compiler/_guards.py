@@ -6,6 +6,7 @@ import enum
 import math
 import types
 import typing
+import weakref
 
 import torch
 
@@ -81,6 +82,16 @@ def order_of(sizes, strides):
     return tuple(dims)
 
 
+def _reference(value):
+    """A weak reference to an object that comes and goes; None of one that stays, or that cannot be referred to so."""
+    if isinstance(value, (type, types.ModuleType)):
+        return None
+    try:
+        return weakref.ref(value)
+    except TypeError:
+        return None
+
+
 class Guards:
     """Steps that fetch values from the arguments of a call and from what a function reads, and check them, in order.
 
@@ -114,13 +125,25 @@ class Guards:
         return self.slots[key]
 
     def check(self, kind, source, *what):
+        """Note what has to hold of a value. An object that has to be itself is not kept alive by that, if it can be asked
+        whether it still is."""
         slot = self.slot(source)
         key = kind, slot, *(repr(w) if is_plain(w) else id(w) for w in what)
         if key not in self.checked:
             self.checked.add(key)
             self.kept.extend(what)
+            if kind == "is" and (reference := _reference(what[0])) is not None:
+                kind, what = "alive", (reference,)
             self.steps.append((kind, slot, *what))
         return slot
+
+    def release(self):
+        """Let go of what only kept the ids of objects while a function was watched."""
+        self.kept.clear()
+
+    def is_dead(self):
+        """Whether an object is gone that would have to be itself: the program never runs again."""
+        return any(step[0] == "alive" and step[2]() is None for step in self.steps)
 
     def why(self, args, kwargs):
         """What is not as it was, in words; None if everything is."""
@@ -161,7 +184,7 @@ def class_holds(kind, name):
 
 def _holds(kind, value, rest, values):
     return {
-        "is": lambda: value is rest[0], "equal": lambda: same_value(value, rest[0]), "type": lambda: type(value) is rest[0],
+        "is": lambda: value is rest[0], "alive": lambda: value is rest[0](), "equal": lambda: same_value(value, rest[0]), "type": lambda: type(value) is rest[0],
         "len": lambda: len(value) == rest[0], "keys": lambda: list(value) == list(rest[0]), "same": lambda: value is values[rest[0]],
         "class": lambda: rest[1] is of_class(value, rest[0]) if len(rest) > 1 else not class_holds(value, rest[0]),
         "code": lambda: value.__code__ is rest[0], "memory": lambda: [value._version, value.data_ptr()] == rest,
@@ -204,6 +227,7 @@ def _said(kind, value, rest):
         return f"was a {rest[0].__qualname__}, is a {type(value).__qualname__}"
     return {
         "is": "is another object",
+        "alive": "is another object",
         "keys": "has other keys",
         "same": "is another object",
         "class": f"{rest[0]} is another",

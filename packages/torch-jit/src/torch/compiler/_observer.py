@@ -236,8 +236,8 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
             sys.setprofile(profile)
         if code is None:
             return function(*args, **kwargs)
-        self.guards.check("code", ("const", function), function.__code__)
-        for value, source in _defaults(function):
+        self.guards.check("code", self.source_of(function), function.__code__)
+        for value, source in _defaults(function, self.source_of(function)):
             self.outside_value(value, source)
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         self.tries = self.tries or code in _instrument.catching
@@ -489,10 +489,10 @@ def _add_codes(codes, code):
             _add_codes(codes, inner)
 
 
-def _defaults(function):
-    """Default values of parameters, with where they stand."""
-    at = ("attr", ("const", function), "__defaults__")
+def _defaults(function, of):
+    """Default values of parameters, with where they stand in a function that comes from ``of``."""
+    at = ("attr", of, "__defaults__")
     for i, value in enumerate(function.__defaults__ or ()):
         yield value, ("index", at, i)
     for name, value in (function.__kwdefaults__ or {}).items():
-        yield value, ("key", ("attr", ("const", function), "__kwdefaults__"), name)
+        yield value, ("key", ("attr", of, "__kwdefaults__"), name)

@@ -9,7 +9,7 @@ import types
 
 import torch
 
-from ._guards import is_key, is_plain
+from ._guards import FIXED, is_key, is_plain
 from ._sizes import Size
 from ._tables import BASES, HEAP
 
@@ -53,9 +53,9 @@ class Outputs:
         return f"{of}[{self._constant(what[0])}] = {self._text(what[1])}"
 
     def _held(self, value):
-        """An object, a list or a dict that was there before: the one of the call, where it may be another one each time."""
+        """What was there before: the one of the call, where it may be another one each time, or go."""
         observer = self.observer
-        if id(value) not in observer.loose and not isinstance(value, (list, dict)):
+        if isinstance(value, FIXED) or id(value) not in observer.known:
             return self._constant(value)
         slot = observer.guards.slot(observer.known[id(value)][1])
         if slot not in self.held:

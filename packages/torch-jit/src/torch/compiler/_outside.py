@@ -84,6 +84,11 @@ class Outside:
             source = source[1]
         return source in (("args",), ("kwargs",))
 
+    def source_of(self, value):
+        """Where an object comes from; from nowhere else, if that is not known, than from the program that keeps it."""
+        known = self.known.get(id(value))
+        return ("const", value) if known is None else known[1]
+
     def layout(self, value, source):
         """What is guarded of a tensor."""
         return layout_of(value)
