@@ -61,7 +61,10 @@ Cell extreme(const Cell& l, bool largest) {
   return items[best];
 }
 size_t hash(const Cell& c) {
-  if (c.is(Cell::Tag::List) || c.is(Cell::Tag::Dict)) raise_error("TypeError", "lists and dicts have no hash");
+  if (c.is(Cell::Tag::Tuple))
+    for (const Cell& each : c.items()) hash(each);  // which may have none
+  if (c.is(Cell::Tag::List) || c.is(Cell::Tag::Dict))
+    raise_error("TypeError", "unhashable: lists and dicts have no hash");
   if (c.is(Cell::Tag::Int) || c.is(Cell::Tag::Bool)) return size_t(c.to_int());
   return DictHeap::Hash()(c);
 }

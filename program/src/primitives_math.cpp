@@ -17,6 +17,11 @@ double positive(double d, const char* what) {
   return d;
 }
 
+std::complex<double> nonzero(std::complex<double> a, const char* what) {
+  if (a == 0.0) raise_error("ValueError", std::string(what) + ": math domain error");
+  return a;
+}
+
 }  // namespace
 
 void register_math() {
@@ -50,6 +55,34 @@ void register_math() {
   REAL("radians", a * M_PI / 180.0);
   REAL("fabs", std::fabs(a));
 #undef REAL
+#define COMPLEX(NAME, CALL)                                                 \
+  prim([](std::complex<double> a) -> std::complex<double> { return CALL; }, \
+       "aten::" NAME ".complex(complex a) -> complex")
+  COMPLEX("exp", std::exp(a));
+  COMPLEX("log", std::log(nonzero(a, "log")));
+  COMPLEX("log10", std::log10(nonzero(a, "log10")));
+  COMPLEX("sqrt", std::sqrt(a));
+  COMPLEX("sin", std::sin(a));
+  COMPLEX("cos", std::cos(a));
+  COMPLEX("tan", std::tan(a));
+  COMPLEX("asin", std::asin(a));
+  COMPLEX("acos", std::acos(a));
+  COMPLEX("atan", std::atan(a));
+  COMPLEX("sinh", std::sinh(a));
+  COMPLEX("cosh", std::cosh(a));
+  COMPLEX("tanh", std::tanh(a));
+  COMPLEX("asinh", std::asinh(a));
+  COMPLEX("acosh", std::acosh(a));
+  COMPLEX("atanh", std::atanh(a));
+#undef COMPLEX
+  prim([](std::complex<double> a) { return std::arg(a); }, "aten::angle.complex(complex a) -> float");
+  prim([](double r, double phi) { return std::polar(r, phi); }, "aten::polar.float(float a, float b) -> complex");
+  prim([](std::complex<double> a) { return std::isnan(a.real()) || std::isnan(a.imag()); },
+       "aten::isnan.complex(complex a) -> bool");
+  prim([](std::complex<double> a) { return std::isinf(a.real()) || std::isinf(a.imag()); },
+       "aten::isinf.complex(complex a) -> bool");
+  prim([](std::complex<double> a) { return std::isfinite(a.real()) && std::isfinite(a.imag()); },
+       "aten::isfinite.complex(complex a) -> bool");
   prim([](double a) { return whole(std::floor(a)); }, "aten::floor.float(float a) -> int");
   prim([](double a) { return whole(std::ceil(a)); }, "aten::ceil.float(float a) -> int");
   prim([](double a) { return std::nearbyint(a); }, "aten::round.float(float a) -> float");

@@ -89,14 +89,6 @@ def test_an_enum_is_an_argument_and_a_result():
     assert compiled(Level.LOW) is Level.HIGH and compiled(Level.HIGH) is Level.LOW
 
 
-def test_a_class_with_a_base_is_refused():
-    class Derived(Counter):
-        pass
-
-    with pytest.raises(RuntimeError, match="base classes"):
-        torch.jit.script(Derived)
-
-
 def test_a_missing_method_of_an_object_is_guessed():
     def run(k: int) -> int:
         return Counter(k).bumb(1)

@@ -134,3 +134,37 @@ def test_a_name_that_only_the_else_gives_has_no_value_after_the_loop():
 
     with pytest.raises(RuntimeError, match="found is not defined in the false branch"):
         torch.jit.script(wrong)
+
+
+def until_it_has_a_value(n: int):
+    x = None
+    i = 0
+    while x is None or x > n:
+        x = n + 2 - i
+        i += 1
+    return x, i
+
+
+def test_a_loop_whose_condition_holds_at_first_because_of_none_ends():
+    assert torch.jit.script(until_it_has_a_value)(3) == until_it_has_a_value(3) == (3, 3)
+
+
+def skipping(values: list[int]):
+    x: int | None = None
+    total = 0
+    for value in values:
+        if value < 3:
+            if value < 2:
+                x = None
+                continue
+            x = 10
+        else:
+            x = value
+        total += x + 1
+    return x, total
+
+
+def test_a_value_is_known_to_be_there_where_the_turn_goes_on():
+    script = torch.jit.script(skipping)
+    for values in ([1], [2, 1], [1, 5], [2, 3, 4]):
+        assert script(values) == skipping(values)

@@ -302,7 +302,47 @@ def _attribute(object, name):
     raise AttributeError(f"{object._type().name()} has no attribute {name!r}")
 
 
-Object.__getattr__ = _attribute
+def _special(name, missing):
+    """What Python's operators ask of an object: the method of its class, where it has one."""
+
+    def call(object, *args):
+        method = None if object._type().is_module() else _method_of(object, name)
+        if method is None:
+            return missing(object, *args)
+        from ._script.convert import to_object
+
+        return method(object, *map(to_object, args))
+
+    call.__name__ = name
+    setattr(Object, name, call)
+
+
+def _without(name):
+    def missing(object, *args):
+        raise TypeError(f"an object of class {object._type().name()} has no {name}")
+
+    return missing
+
+
+_ARITHMETIC = ["add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "matmul"]
+for _name in (*_ARITHMETIC, *(f"r{each}" for each in _ARITHMETIC), "lt", "le", "gt", "ge"):
+    _special(f"__{_name}__", lambda object, other: NotImplemented)
+for _name in ["neg", "invert", "len", "getitem", "setitem", "delitem", "contains", "int", "float"]:
+    _special(f"__{_name}__", _without(f"__{_name}__"))
+for _name in ("eq", "ne", "str"):
+    _special(f"__{_name}__", getattr(Object, f"__{_name}__"))
+_special(
+    "__bool__", lambda object: object._type().is_module() or _method_of(object, "__len__") is None or len(object) > 0
+)
+
+
+def _set_attribute(object, name, value):
+    if not object.hasattr(name):
+        raise AttributeError(f"{object._type().name()} has no attribute {name!r}")
+    object.setattr(name, value)
+
+
+Object.__getattr__, Object.__setattr__ = _attribute, _set_attribute
 Object._has_method = lambda self, name: self._type().find_method(name) is not None
 Object._method_names = lambda self: [each.name for each in self._type().methods()]
 Object._get_method = lambda self, name: _wrapped(self)._method_named(name)

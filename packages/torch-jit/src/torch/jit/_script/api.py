@@ -16,9 +16,10 @@ from .. import _native, _state
 from . import types
 from .classes import compile_class
 from .compiler import compiler
+from .convert import to_object
 from .errors import FrontendError, NotSupportedError, ScriptError
 from .function import ScriptFunction, script_function
-from .library import unwrapped
+from .library import is_library, unwrapped
 from .marks import _drop, _overload, _overload_method, export, ignore, interface, script_method, unused
 from .module import RecursiveScriptModule, ScriptModule, compile_module
 from .observed import from_examples
@@ -68,6 +69,9 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
         raise TypeError(
             f"torch.jit.script: {obj.__qualname__} is a method; give its module, with the method marked @export"
         )
+    if hasattr(type(obj).__init__, "__code__") and not is_library(type(obj)):
+        compile_class(type(obj))  # which says what is wrong with it
+        return to_object(obj)
     raise TypeError(f"torch.jit.script: expected a function, class or module, got {type(obj).__name__}")
 
 
@@ -75,7 +79,8 @@ def _prepared(obj, memo):
     """What an object says is to be compiled in its place, by ``__prepare_scriptable__``; so for the modules below it."""
     if id(obj) in memo:
         return memo[id(obj)][1]
-    made = obj.__prepare_scriptable__() if hasattr(type(obj), "__prepare_scriptable__") else obj
+    is_asked = not isinstance(obj, type) and hasattr(obj, "__prepare_scriptable__")
+    made = obj.__prepare_scriptable__() if is_asked else obj
     memo[id(obj)] = obj, made
     if isinstance(made, nn.Module) and not isinstance(made, ScriptModule):
         for name, child in made._modules.items():
@@ -102,10 +107,6 @@ def _class(cls):
     if types.is_named_tuple(cls) or issubclass(cls, enum.Enum):
         types.from_annotation(cls)
         return cls
-    if len(cls.__mro__) > 2:
-        raise RuntimeError(
-            f"{cls.__name__} has base classes, and a script class does not support inheritance: copy what it inherits into it"
-        )
     concrete = compiler.concretes[compile_class(cls).qualified_name()]
     for name, value in cls.__dict__.items():
         if name == "__eq__" and dataclasses.is_dataclass(cls) and value.__code__.co_filename == "<string>":

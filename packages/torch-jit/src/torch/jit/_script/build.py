@@ -177,6 +177,9 @@ class Builder:
             self.known(types.conform, value.type(), interface, self.compiler)
         if value.type().isSubtypeOf(expected):
             return value
+        if interface is not None and value.type().kind() == "InterfaceType":
+            if types.extends(value.type(), interface, self.compiler):
+                return self.node("prim::unchecked_cast", [value], [expected]).output()
         if value in self.empties and expected.kind() in ("ListType", "DictType"):
             self.empties.discard(value)
             value.setType(expected)

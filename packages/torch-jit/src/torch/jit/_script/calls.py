@@ -169,7 +169,11 @@ class Calls:
             return self._unused(fn)
         if modifier(fn) == "ignore":
             return self.call_out(fn, args, kwargs)
+        if hasattr(fn, "__prepare_scriptable__"):
+            fn = fn.__prepare_scriptable__()
         fn = library.unwrapped(fn)
+        if isinstance(fn, python_types.MethodType) and isinstance(fn.__self__, type):  # a classmethod
+            return self.inline_user(fn.__func__, args, kwargs, Static(fn.__self__), fn.__self__)
         if isinstance(fn, python_types.MethodType):
             raise self.error(f"{fn.__qualname__} is a method of an object outside of the program")
         if library.is_library(fn):
@@ -390,7 +394,8 @@ class Calls:
         return self.method(owner, bound.name, args, kwargs)
 
     def _super(self, owner, name, args, kwargs):
-        mro = type(owner.owner.concrete.python).__mro__
+        concrete = owner.owner.concrete
+        mro = (type(concrete.python) if concrete.is_module else concrete.cls).__mro__
         for cls in mro[mro.index(owner.cls) + 1 :]:
             if name in cls.__dict__:
                 fn = cls.__dict__[name]

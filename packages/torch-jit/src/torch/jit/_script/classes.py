@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import abc
 import ast
 import dataclasses
 import inspect
+import re
 import typing
 
 from .. import _ir as ir
@@ -78,27 +80,41 @@ def compile_class(cls):
         raise AnnotationError(f"Unknown type annotation: {cls!r}")
     if cls.__module__.split(".")[0] == "torch":
         raise AnnotationError(f"Unknown type annotation: {cls.__module__}.{cls.__qualname__}")
-    if [each for each in cls.__mro__[1:] if each is not object]:
-        raise NotSupportedError(
-            f"{cls.__name__} has base classes, and a script class does not support inheritance",
-            way_out="copy what it inherits into it",
-        )
+    for base in cls.__mro__[1:]:
+        if base not in _PLAIN and base.__module__.split(".")[0] in ("builtins", "collections", "torch", "typing"):
+            raise NotSupportedError(
+                f"{cls.__name__} has the base class {base.__qualname__}, and a script class does not support inheritance of "
+                "what is no script class",
+                way_out="keep such an object in an attribute",
+            )
     type = ir.ClassType(unique_name(types.qualified(cls)))
     concrete = ClassConcrete(cls, type)
     types._classes[cls] = type
     compiler.concretes[type.qualified_name()] = concrete
     concrete.open = True
     try:
-        for name, note in inspect.get_annotations(cls).items():
-            concrete.add_slot(name, types.from_annotation(note, _names_of(cls)))
-        if concrete.method("__init__") is None and not inspect.get_annotations(cls):
-            pass  # a class of methods only
+        for base in reversed(cls.__mro__):
+            for name, note in inspect.get_annotations(base).items():
+                if not _is_no_field(note) and name not in concrete.slots:
+                    concrete.add_slot(name, types.from_annotation(note, _names_of(base)))
+        concrete.method("__init__")
     except BaseException:
         del types._classes[cls], compiler.concretes[type.qualified_name()]
         raise
     finally:
         concrete.open = False
     return type
+
+
+_PLAIN = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
+
+
+def _is_no_field(note):
+    """Whether an annotation in a class's body is about something else than its objects: ``ClassVar``, ``InitVar``."""
+    if isinstance(note, str):
+        return re.match(r"(typing\.|dataclasses\.)?(ClassVar|InitVar)\b", note) is not None
+    of_class = note is typing.ClassVar or typing.get_origin(note) is typing.ClassVar
+    return of_class or note is dataclasses.InitVar or isinstance(note, dataclasses.InitVar)
 
 
 def _names_of(cls):
@@ -130,6 +146,18 @@ def _compared(field, sign):
     )
 
 
+def _is_init(field):
+    """Whether a field of a dataclass is only an argument: ``InitVar``."""
+    of_text = isinstance(field.type, str) and re.match(r"(dataclasses\.)?InitVar\b", field.type)
+    return isinstance(field.type, dataclasses.InitVar) or bool(of_text)
+
+
+def _type_of_field(field):
+    if not _is_init(field):
+        return field.type
+    return re.sub(r"^.*?InitVar\[(.*)\]$", r"\1", field.type) if isinstance(field.type, str) else field.type.type
+
+
 def _generated(cls, name):
     """``__init__`` and comparisons that a dataclass has without a text, with a text."""
     if not dataclasses.is_dataclass(cls) or name not in ("__init__", "__eq__", *_ORDERED):
@@ -143,11 +171,18 @@ def _generated(cls, name):
             raise NoFactoryError(
                 f"{cls.__name__}: Default factory initializers are not supported in TorchScript dataclasses"
             )
+        fields = [each for each in cls.__dataclass_fields__.values() if each in fields or _is_init(each)]
+        given = [each for each in fields if each.init]
         params = ", ".join(
-            each.name + ("" if each.default is dataclasses.MISSING else f"={each.default!r}") for each in fields
+            each.name + ("" if each.default is dataclasses.MISSING else f"={each.default!r}") for each in given
         )
-        lines = [f"    self.{each.name} = {each.name}" for each in fields]
-        lines += ["    self.__post_init__()"] if hasattr(cls, "__post_init__") else []
+        lines = [
+            f"    self.{each.name} = {each.name if each.init else repr(each.default)}"
+            for each in fields
+            if not _is_init(each) and (each.init or each.default is not dataclasses.MISSING)
+        ]
+        extra = ", ".join(each.name for each in fields if _is_init(each))
+        lines += [f"    self.__post_init__({extra})"] if hasattr(cls, "__post_init__") else []
         text = f"def __init__(self, {params}):\n" + ("\n".join(lines) or "    pass")
     elif name in _ORDERED:
         sign = _ORDERED[name]
@@ -167,7 +202,7 @@ def _generated(cls, name):
     names = {}
     exec(text, names)  # the text is put together only from the names of fields
     fn = names[name]
-    fn.__annotations__ = {each.name: each.type for each in fields} if name == "__init__" else {"other": cls}
+    fn.__annotations__ = {each.name: _type_of_field(each) for each in given} if name == "__init__" else {"other": cls}
     source = Source(ast.parse(text).body[0], f"<{name} of {cls.__name__}>", text.splitlines(keepends=True), 1,
                     _names_of(cls).names)  # fmt: skip
     return fn, source

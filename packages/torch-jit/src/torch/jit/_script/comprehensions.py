@@ -113,6 +113,18 @@ class Comprehensions:
             self.refine(then, yes)
             self.in_frame(then, lambda: self._if_all(tests[1:], emit))
 
+    def mapped(self, node, wanted):
+        """A comprehension that is a dict of the type that is said."""
+        result = self.node("prim::DictConstruct", [], [wanted]).output()
+        key, inner = wanted.containedTypes()
+
+        def turn():
+            made = self.value(self.typed(node.key, key), key)
+            self.set_item(result, made, self.value(self.typed(node.value, inner), inner))
+
+        self._over(node.generators, turn)
+        return result
+
     def visit_DictComp(self, node):
         result = self.node("prim::DictConstruct", [], [ir.DictType(types.STR, types.TENSOR)]).output()
         self.empties.add(result)

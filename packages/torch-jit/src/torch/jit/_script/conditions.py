@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import enum
 
 import torch
 
 from .. import _ir as ir
 from . import types
+from .errors import ScriptError
 from .scope import Frame
 from .values import Bound, Items, Self, Static, TupleOf
 
@@ -17,6 +19,16 @@ __all__ = ["Conditions"]
 
 #: kinds of types whose values are the same object or not
 _OBJECTS = {"TensorType", "ListType", "DictType", "ClassType", "InterfaceType", "FutureType"}
+
+
+def _scripted_below(cls):
+    """The types of the classes that are derived from a script class."""
+    found = []
+    for each in cls.__subclasses__():
+        with contextlib.suppress(ScriptError):
+            found.append(types.from_annotation(each))
+        found += _scripted_below(each)
+    return found
 
 
 class Conditions:
@@ -191,7 +203,8 @@ class Conditions:
                 return Static(isinstance(item.value, tuple(plain))), [], []
             return Static(any(torch.jit.isinstance(item.value, each) for each in wanted)), [], []
         if isinstance(item, Self):
-            return Static(isinstance(item.concrete.python, wanted)), [], []
+            concrete = item.concrete
+            return Static(issubclass(type(concrete.python) if concrete.is_module else concrete.cls, wanted)), [], []
         if isinstance(item, (TupleOf, Items)):
             if tuple in wanted or (list in wanted and isinstance(item, Items)):
                 return Static(True), [], []
@@ -200,6 +213,11 @@ class Conditions:
             return Static(False), [], []
         name = node.args[0].id if isinstance(node.args[0], ast.Name) else None
         return self._instance_of(item, wanted, name)
+
+    def _class_of(self, type):
+        """The Python class that a script class was made from, or None."""
+        concrete = self.compiler.concrete_of(type) if type.kind() == "ClassType" else None
+        return None if concrete is None or concrete.is_module else concrete.cls
 
     def _instance_of(self, item, wanted, name):
         have = item.type()
@@ -215,7 +233,8 @@ class Conditions:
             return found, [], []
         if have.kind() == "AnyType":
             targets = [types.from_annotation(each, self.function.source) for each in wanted]
-            return self._ask(item, targets, name, None)
+            below = [each for cls in map(self._class_of, targets) if cls is not None for each in _scripted_below(cls)]
+            return self._ask(item, list(dict.fromkeys([*targets, *below])), name, None)
         if all(fits):
             return Static(True), [], []
         if not any(fits):
@@ -267,6 +286,9 @@ class Conditions:
             return type in (types.INT, types.BOOL)
         if isinstance(wanted, type_) and wanted.__module__ in ("numbers", "collections.abc", "numpy"):
             return False
+        cls = self._class_of(type)
+        if cls is not None and isinstance(wanted, type_):
+            return issubclass(cls, wanted)
         return type.isSubtypeOf(types.from_annotation(wanted, self.function.source))
 
     # -- truth ----------------------------------------------------------------------------------------------------------

@@ -79,6 +79,8 @@ class Displays:
                 for each, want in zip(pair, types_)
             ]
             return self.node("prim::DictConstruct", pairs, [inner]).output()
+        if isinstance(node, ast.DictComp) and kind == "DictType":
+            return self.mapped(node, inner)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "tolist":
             owner = self.visit(node.func.value)
             if isinstance(owner, ir.Value) and owner.type() == types.TENSOR and not node.args:

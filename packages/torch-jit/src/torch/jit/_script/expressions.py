@@ -117,14 +117,24 @@ class Expressions:
         a, b = self._operand(left, right), self._operand(right, left)
         if name == "add" and a.type().kind() == b.type().kind() == "TupleType":
             return TupleOf([*self.elements(a), *self.elements(b)])
+        if "ClassType" in (a.type().kind(), b.type().kind()):
+            return self._of_objects(name.strip("_"), a, b)
         if a.type() == types.TENSOR or b.type() == types.TENSOR or self._tensors(a, b):
             return self._tensor_binary(name, a, b)
-        if a.type().kind() == "ClassType":
-            return self.method(a, f"__{name.strip('_')}__", [b], {})
         if name == "pow" and a.type() == b.type() == types.INT:
             if not (isinstance(right, Static) and right.value < 0):
                 name = "prim::int_pow"  # as in Python; aten::pow of ints is a float
         return self.op(name, a, b)
+
+    def _of_objects(self, name, a, b):
+        """``a + b`` where one is an object: the method of the first, else the second's ``__radd__``."""
+        name = {"div": "truediv", "remainder": "mod"}.get(name, name)
+        has = lambda value, method: (
+            value.type().kind() == "ClassType" and self.compiler.method_of_class(value.type(), method, self) is not None
+        )
+        if not has(a, f"__{name}__") and has(b, f"__r{name}__"):
+            return self.method(b, f"__r{name}__", [a], {})
+        return self.method(a, f"__{name}__", [b], {})
 
     def _operand(self, item, other):
         if isinstance(item, (TupleOf, Items)) and not isinstance(other, TupleOf) and self.is_value(other):
@@ -270,7 +280,23 @@ class Expressions:
             return self.method(a, f"__{name}__", [b], {})
         if kinds == {"EnumType"}:
             return self.compare_enums(name, a, b)
+        if name not in ("eq", "ne") and kinds == {"TupleType"} and types.holds_objects(a.type()):
+            return self._ordered(op, list(zip(self.elements(a), self.elements(b))))
         return self.op(name, a, b)
+
+    def _ordered(self, op, pairs):
+        """How tuples with objects in them are ordered: by the first elements that differ."""
+        if not pairs:
+            return Static(isinstance(op, (ast.LtE, ast.GtE)))
+        (a, b), rest = pairs[0], pairs[1:]
+        of_class = a.type().kind() == "ClassType" and self.compiler.method_of_class(a.type(), "__eq__", self) is None
+        same = self.op("__is__", a, b) if of_class else self.value(self.truth(self.compare(ast.Eq(), a, b)))
+        made, frames = self.open_if(same)
+        values = {}
+        for frame, emit in zip(frames, (lambda: self._ordered(op, rest), lambda: self.compare(op, a, b))):
+            with self.within(frame.block):
+                values[id(frame)] = self.value(self.truth(self.in_frame(frame, emit)))
+        return self.joined_value(made, values, frames, types.BOOL)
 
     def _sides(self, left, right):
         """Both as values; a tuple beside a list of sizes is compared as a list."""

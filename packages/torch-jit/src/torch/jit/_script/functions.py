@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import cmath
 import collections
 import inspect
 import math
+import operator
 import typing
 import warnings
 
@@ -14,7 +16,7 @@ import torch
 from .. import _await
 from .. import _ir as ir
 from . import types
-from .library import handles, is_library, specially
+from .library import CMATH, handles, is_library, specially
 from .selves import defining
 from .values import Bound, Enumerated, Items, Range, Self, Slice, Static, TupleOf, Zipped
 
@@ -49,7 +51,10 @@ def is_instance(emitter, node):
 @specially(hasattr)
 def has_attr(emitter, node):
     owner = emitter.visit(node.args[0])
-    return Static(emitter.has_attribute(owner, emitter.static(emitter.visit(node.args[1]), "the name in hasattr")))
+    name = emitter.static(emitter.visit(node.args[1]), "the name in hasattr")
+    if emitter.is_value(owner) and (python := types.PYTHON.get(emitter.type_of(owner).kind())) is not None:
+        return Static(hasattr(python, name))
+    return Static(emitter.has_attribute(owner, name))
 
 
 @specially(getattr)
@@ -278,7 +283,7 @@ def sorted_(emitter, whole, *, key=Static(None), reverse=Static(False)):
     if not (isinstance(key, Static) and key.value is None):
         raise emitter.error("sorted: a key is not supported: sort a list of tuples that begin with it")
     value = emitter.value(whole) if emitter.is_value(whole) else list_(emitter, whole)
-    objects = value.type().kind() == "ListType" and value.type().getElementType().kind() == "ClassType"
+    objects = value.type().kind() == "ListType" and types.holds_objects(value.type().getElementType())
     if not objects and isinstance(reverse, Static) and not reverse.value:
         return emitter.op("sorted", value)
     made = list_(emitter, value)
@@ -293,6 +298,9 @@ def sum_(emitter, whole, start=Static(0)):
         value = emitter.value(whole)
         if value.type().kind() == "ListType" and value.type().getElementType() == types.TENSOR:
             return emitter.call_python(_sum_of_tensors, [value], {})
+        if value.type().kind() == "ListType" and value.type().getElementType() == types.COMPLEX:
+            total = emitter.call_python(_sum_of_complex, [value], {})
+            return emitter.binary("add", lambda a, b: a + b, total, start)
         total = emitter.op("sum", value)
         return (
             total if isinstance(start, Static) and start.value == 0 else emitter.op("add", total, emitter.value(start))
@@ -300,6 +308,13 @@ def sum_(emitter, whole, start=Static(0)):
     total = start
     for each in known:
         total = emitter.binary("add", lambda a, b: a + b, total, each)
+    return total
+
+
+def _sum_of_complex(values):
+    total = complex(0, 0)
+    for each in values:
+        total = total + each
     return total
 
 
@@ -339,6 +354,38 @@ def complex_(emitter, real=None, imag=None):
     if _known((real, imag)):
         return Static(complex(real.value, imag.value))
     return emitter.op("Complex", emitter.value(real), emitter.value(imag))
+
+
+def _of_complex(row):
+    def handler(emitter, item, base=None):
+        if base is not None:
+            return emitter.binary("div", operator.truediv, handler(emitter, item), handler(emitter, base))
+        return emitter.op(row, emitter.value(complex_(emitter, item)))
+
+    return handler
+
+
+def _known_or(fn, handler):
+    def call(emitter, *items):
+        return emitter._folded(fn, list(items), {}) if _known(items) else handler(emitter, *items)
+
+    return call
+
+
+for _fn, _row in CMATH.items():
+    handles(_fn)(_known_or(_fn, _of_complex(_row)))
+
+
+@handles(cmath.rect)
+def rect(emitter, r, phi):
+    r, phi = (emitter.op("Float", emitter.value(each)) for each in (r, phi))
+    return emitter.op("polar", r, phi)
+
+
+@handles(cmath.polar)
+def polar(emitter, item):
+    value = emitter.value(complex_(emitter, item))
+    return TupleOf([emitter.op("prim::abs", value), emitter.op("angle", value)])
 
 
 @handles(bool)

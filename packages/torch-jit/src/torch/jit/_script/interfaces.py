@@ -13,7 +13,7 @@ from .compiler import Program, compiler, declared_result, loaded, without_self
 from .errors import ScriptError
 from .source import source_of
 
-__all__ = ["compile_interface", "conform"]
+__all__ = ["compile_interface", "conform", "extends"]
 
 
 _of_modules = set()  # names of interfaces that only modules have
@@ -62,6 +62,18 @@ def conform(cls, interface, compiler=compiler):
     cls.add_interface(name)
 
 
+def extends(interface, other, compiler=compiler):
+    """Whether an interface has all methods of another one."""
+    has, wanted = (compiler.interfaces.get(each.qualified_name()) for each in (interface, other))
+    if (
+        has is None
+        or wanted is None
+        or (other.qualified_name() in _of_modules) > (interface.qualified_name() in _of_modules)
+    ):
+        return False
+    return all(name in has and _fits(has[name], each) for name, each in wanted.items())
+
+
 def _program(cls, name, compiler):
     concrete = compiler.concrete_of(cls)
     if concrete is None or not concrete.is_module:
@@ -83,4 +95,4 @@ def _declaration(program):
     return f"{program.name}({takes}) -> {program.returns.annotation_str}"
 
 
-types.compile_interface, types.conform = compile_interface, conform
+types.compile_interface, types.conform, types.extends = compile_interface, conform, extends

@@ -3,6 +3,7 @@ functions, methods and special forms (filled in functions.py and methods.py)."""
 
 from __future__ import annotations
 
+import cmath
 import inspect
 import math
 import operator
@@ -13,7 +14,7 @@ from torch import _seams
 from .. import _ir as ir
 from .values import Static, TupleOf
 
-__all__ = ["FORMS", "FUNCTIONS", "METHODS", "REPLACED", "SPECIAL"]
+__all__ = ["CMATH", "FORMS", "FUNCTIONS", "METHODS", "REPLACED", "SPECIAL"]
 
 FUNCTIONS = {}  # id of a Python object -> (object, handler(emitter, *items, **items))
 SPECIAL = {}  # id of a Python object -> (object, handler(emitter, node))
@@ -131,6 +132,14 @@ _MATH = {
         "remainder": "mathremainder",
     }.items()
 }
+#: of cmath: the operator, whose argument is a complex number
+CMATH = {
+    **{getattr(cmath, name): name for name in (
+        "exp", "log", "log10", "sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh",
+        "atanh", "isnan", "isinf", "isfinite",
+    )},
+    cmath.phase: "angle",
+}  # fmt: skip
 
 
 def row_of(fn):
@@ -198,7 +207,7 @@ def is_foldable(fn):
             return True
     except TypeError:
         return False
-    return inspect.isbuiltin(fn) and getattr(fn, "__module__", None) in ("math", "operator")
+    return inspect.isbuiltin(fn) and getattr(fn, "__module__", None) in ("cmath", "math", "operator")
 
 
 def is_library(fn):

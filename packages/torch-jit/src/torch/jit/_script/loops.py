@@ -251,7 +251,7 @@ class Loops:
             self.frame.set(
                 name, Invalid(f"undefined value {name}: it has none where the loop before has not run at all")
             )
-        endless = test is not None and isinstance(condition, Static)
+        endless = test is not None and isinstance(condition, Static) and not self._changes(node)
         return self._after(made, ended, endless)
 
     def _carries(self, item):

@@ -72,7 +72,7 @@ def insert(emitter, value, index, item):
 
 @on("ListType", "sort")
 def sort(emitter, value, reverse=Static(False)):
-    if value.type().getElementType().kind() == "ClassType":
+    if types.holds_objects(value.type().getElementType()):
         emitter.call_python(_sort_objects, [value, reverse], {})
     else:
         emitter.op("sort", value, emitter.value(reverse))

@@ -19,6 +19,7 @@ class Frame:
         self.above, self.block = above, block
         self.names = {}
         self.refined = {}  # what a condition says about a name: not an assignment
+        self.fallen = {}  # the type of an Optional name where control has not left
         self.gone = False  # control has left by a return, break or continue
 
     def get(self, name, default=None):
@@ -34,6 +35,7 @@ class Frame:
     def set(self, name, value):
         self.names[name] = value
         self.refined.pop(name, None)
+        self.fallen.pop(name, None)
 
     def known(self):
         """All names, the nearest first."""

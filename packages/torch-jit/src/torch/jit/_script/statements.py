@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import importlib
 
+from .. import _ir as ir
 from . import types
 from .errors import NotSupportedError, ScriptError
 from .scope import EXITS, FALLS, MAYBE, RAISES, Frame, flags
@@ -124,6 +125,7 @@ class Statements:
         on = self.op("__not__", left)
         made, (then, other) = self.open_if(on)
         with self.within(then.block):
+            self.refine(then, list(self.frame.fallen.items()))
             first = self.in_frame(then, emit)
         other.gone = True
         second = self.merge(made, then, first, other, FALLS)
@@ -177,9 +179,12 @@ class Statements:
     def merge(self, made, then, first, other, second, facts=True):
         """Make the outputs of an ``if``: what its blocks have assigned.  Returns how the whole ends."""
         gone = [first in (EXITS, RAISES), second in (EXITS, RAISES) or other.gone]
-        for name in dict.fromkeys([*then.names, *other.names]):
+        names = dict.fromkeys([*then.names, *other.names])
+        for name in names:
             sides = [self._side(name, *each) for each in ((then, first, gone[0]), (other, second, gone[1]))]
             self.frame.set(name, self._joined(made, name, sides, (then, other)))
+        for name in names:
+            self._note_fallen(name, [frame for frame, left in zip((then, other), gone) if not left])
         if facts and gone[0] != gone[1]:
             self._carry_facts(other if gone[0] else then)
         if RAISES in (first, second):
@@ -188,6 +193,17 @@ class Statements:
             return EXITS
         left = self.left()
         return MAYBE if not isinstance(left, Static) or left.value else FALLS
+
+    def _note_fallen(self, name, frames):
+        """Note the type that an Optional name has where control has not left."""
+        item = self.frame.get(name)
+        if isinstance(item, ir.Value) and types.is_optional(item.type()) and name not in ("$ret", *flags):
+            known = set()
+            for frame in frames:
+                side = frame.get(name)
+                known.add(frame.fallen.get(name) or (self.type_of(side) if self.is_value(side) else None))
+            if known == {item.type().getElementType()}:
+                self.frame.fallen[name] = known.pop()
 
     def _carry_facts(self, frame):
         """What is known in the only branch that goes on, is known afterwards."""

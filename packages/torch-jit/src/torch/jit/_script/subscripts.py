@@ -164,7 +164,7 @@ class Subscripts:
     def at_item(self, value, item):
         """A tensor at one index, which is an item."""
         value, _, tensor = self._one_view(value, item, 0, False)
-        return value if tensor is None else self.op("index", value, self._index_list({0: tensor}))
+        return value if tensor is None else self.op("index", value, self._index_list(value, {0: tensor}))
 
     def _views(self, value, parts):
         """Apply numbers, slices, None and ... one after another; the tensors of an index are left over as a list."""
@@ -186,21 +186,28 @@ class Subscripts:
                     items.append(Ellipsis)
                 else:
                     items.append(item)
-        # After ... dims are counted from the end: -1 is the last.
-        dim, taken, ending = 0, {}, False
+        # After ... dims are counted from the end: -1 is the last. What is a view there needs one dim for each tensor.
+        dim, taken, ending, plain = 0, {}, False, True
         for i, item in enumerate(items):
             if item is Ellipsis:
                 dim, ending = -sum(1 for each in items[i + 1 :] if not self._is_new(each)), True
                 continue
             if self._is_new(item):
                 value = self.op("unsqueeze", value, dim - 1 if ending else dim)
+                taken = {at - (ending and at < 0): used for at, used in taken.items()}
                 dim = dim if ending else dim + 1
+                plain = plain and not ending
                 continue
+            before = value
             value, after, used = self._one_view(value, item, dim, ending)
             if used is not None:
                 taken[dim] = used
+            elif ending and value is not before:
+                plain = False
+                if value.node().kind() == "aten::select":  # this dim went away
+                    taken = {at + (at < 0): used for at, used in taken.items()}
             dim = after
-        return value, self._index_list(taken) if taken else None
+        return value, self._index_list(value, taken, plain) if taken else None
 
     @staticmethod
     def _is_new(item):
@@ -231,13 +238,20 @@ class Subscripts:
             raise self.error(f"a tensor cannot be indexed with a value of type {part.type()}")
         return value, dim + 1, part
 
-    def _index_list(self, taken):
-        if any(at < 0 for at in taken):
-            raise self.error("tensors after ... are not part of the script language", "write the dims out")
-        wanted = ir.OptionalType(types.TENSOR)
+    def _index_list(self, value, taken, plain=True):
+        wanted = ir.ListType(ir.OptionalType(types.TENSOR))
         none = self.constant(None)
-        values = [taken.get(at, none) for at in range(max(taken) + 1)]
-        return self.list_of(values, ir.ListType(wanted))
+        first = [taken.get(at, none) for at in range(max(taken) + 1)]
+        if all(at >= 0 for at in taken):
+            return self.list_of(first, wanted)
+        last = [taken.get(at, none) for at in range(min(taken), 0)]
+        tensors = self.list_of(list(taken.values()))
+        gaps = sum(1 for each in (*first, *last) if each is none)
+        between = self.call_python(_dims_between, [value, tensors, Static(gaps), Static(plain)], {})
+        whole = self.op("mul", self.list_of([none], wanted), self.value(between))
+        if first:
+            whole = self.op("add", self.list_of(first, wanted), whole)
+        return self.op("add", whole, self.list_of(last, wanted))
 
     # -- assignments ------------------------------------------------------------------------------------------------------
 
@@ -449,6 +463,9 @@ class Subscripts:
         elif isinstance(old, ir.Value) and old.type().kind() == "ListType" and name == "add":
             library.method("ListType", "extend")(self, old, new)
             result = old
+        elif isinstance(old, ir.Value) and old.type().kind() == "ListType" and name == "mul":
+            self.call_python(_repeat_in_place, [old, new], {})
+            result = old
         elif isinstance(old, ir.Value) and old.type().kind() == "ClassType":
             result = self._object_in_place(name.strip("_"), old, new)
         else:
@@ -486,6 +503,30 @@ class Subscripts:
         raise self.error(
             f"Cannot emit inplace op on {old.type()} since it does not define an __i{name}__ or __{name}__ method"
         )
+
+
+def _repeat_in_place(values, times: int):
+    if times <= 0:
+        values.clear()
+    count = len(values)
+    for _ in range(times - 1):
+        for i in range(count):
+            values.append(values[i])
+
+
+def _dims_between(value, tensors: list[torch.Tensor], gaps: int, plain: bool):
+    """How many dims ``...`` stands for between tensors; a mask stands for as many as it has."""
+    taken = gaps
+    for each in tensors:
+        dims = each.dim() if each.dtype == torch.bool or each.dtype == torch.uint8 else 1
+        if dims != 1 and not plain:
+            raise IndexError(
+                f"a mask of {dims} dims behind ..., beside numbers and slices: index in two steps, or write the dims out"
+            )
+        taken = taken + dims
+    if taken > value.dim():
+        raise IndexError(f"too many indices for tensor of dimension {value.dim()}")
+    return value.dim() - taken
 
 
 def _load(target):

@@ -58,7 +58,7 @@ _BUILTIN = {each.__name__: each for each in (int, float, bool, str, complex, lis
 
 _classes = {}  # Python class -> type, for named tuples, enums and script classes
 compile_class = None  # set by classes.py: a Python class to the type of its compiled form
-compile_interface = conform = None  # set by interfaces.py
+compile_interface = conform = extends = None  # set by interfaces.py
 
 
 def is_none(type):
@@ -361,7 +361,7 @@ def instance(value):
     return found
 
 
-_PYTHON = {"IntType": int, "FloatType": float, "BoolType": bool}
+PYTHON = {"IntType": int, "FloatType": float, "BoolType": bool}
 
 
 def taken(value, type):
@@ -371,9 +371,9 @@ def taken(value, type):
     kind = type.kind()
     if kind == "StringType":
         fits = isinstance(value, str)
-    elif kind in _PYTHON:
+    elif kind in PYTHON:
         if isinstance(value, (bool, int, float, torch.Tensor)) and not (kind == "IntType" and isinstance(value, float)):
-            return _PYTHON[kind](value)
+            return PYTHON[kind](value)
         fits = isinstance(value, (torch.dtype, torch.layout, torch.memory_format))
     elif kind == "TensorType":
         fits = value is None or isinstance(value, torch.Tensor)
@@ -402,6 +402,11 @@ def taken(value, type):
 
 
 type_of = type
+
+
+def holds_objects(type):
+    """Whether values of a type are objects, which have an order of their own, or tuples with objects in them."""
+    return type.kind() == "ClassType" or (type.kind() == "TupleType" and any(map(holds_objects, type.containedTypes())))
 
 
 def _common(values):
