@@ -108,7 +108,10 @@ Tensor number_as_tensor(const Cell& c) {
 void box(const Schema& s, int i, const Cell& c, Boxed& out) {
   const Parameter& p = s.params[i];
   torch::Value& v = out.values[i];
-  if (TORCH_LIKELY(box_plain(p, c, v))) return;
+  if (TORCH_LIKELY(box_plain(p, c, v))) {
+    if (p.kind == Kind::Tensor && v.tensor) out.keys |= v.tensor->keys;
+    return;
+  }
   if (p.kind == Kind::Tensor && p.accepts_number && c.is_number() && out.made < Boxed::kTensors) {
     Tensor& t = out.tensors[out.made++];
     t = number_as_tensor(c);
@@ -129,7 +132,10 @@ void box(const Schema& s, int i, const Cell& c, Boxed& out) {
   }
   if (p.kind == Kind::TensorList && is_list(c) && is_tensors(c.items(), p.optional_elements)) {
     auto& list = out.lists.emplace_back();
-    for (const Cell& each : c.items()) list.push_back(each.to_tensor());
+    for (const Cell& each : c.items()) {
+      list.push_back(each.to_tensor());
+      if (list.back()) out.keys |= list.back()->keys;
+    }
     v.data = list.data();
     v.size = int64_t(list.size());
     return;
@@ -141,7 +147,10 @@ void box(int i, const Cell& c, RowCall& out) {
   const Schema& s = out.row->schema;
   const Parameter& p = s.params[i];
   torch::Value& v = out.ready[i];
-  if (box_plain(p, c, v)) return;
+  if (box_plain(p, c, v)) {
+    if (p.kind == Kind::Tensor && v.tensor) out.keys |= v.tensor->keys;
+    return;
+  }
   if (p.kind == Kind::Tensor && p.accepts_number && c.is_number()) {
     v.tensor = out.tensors.emplace_back(number_as_tensor(c)).get();
   } else if (p.kind == Kind::IntList && is_list(c) && is_ints(c.items())) {
@@ -150,7 +159,10 @@ void box(int i, const Cell& c, RowCall& out) {
     v.size = int64_t(ints.size());
   } else if (p.kind == Kind::TensorList && is_list(c) && is_tensors(c.items(), p.optional_elements)) {
     auto& list = out.lists.emplace_back();
-    for (const Cell& each : c.items()) list.push_back(each.to_tensor());
+    for (const Cell& each : c.items()) {
+      list.push_back(each.to_tensor());
+      if (list.back()) out.keys |= list.back()->keys;
+    }
     v.data = list.data();
     v.size = int64_t(list.size());
   } else {

@@ -12,8 +12,15 @@ struct Boxed {
   int used = 0;
   Tensor tensors[kTensors];
   int made = 0;
+  Keys keys = 0;  // of the tensors among them
   std::vector<std::vector<int64_t>> more_ints;
   std::vector<std::vector<Tensor>> lists;
+  // Lets go of what a call needed.
+  void reset() {
+    while (made) tensors[--made].reset();
+    lists.clear();
+    more_ints.clear();
+  }
 };
 
 // The argument of a parameter; the cell stays the caller's, and alive.

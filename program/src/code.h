@@ -53,6 +53,7 @@ struct RowCall {
   const torch::Row* row;
   torch::Value ready[kMaxParameters];
   std::vector<Fill> fills;
+  Keys keys = 0;  // of the tensors in `ready`
   // what `ready` points to
   std::vector<std::vector<int64_t>> ints;
   std::vector<std::vector<Tensor>> lists;
@@ -74,6 +75,11 @@ struct Step {
   std::string name;
   FunctionPtr callee;
 };
+
+constexpr Keys kOverridden = key(DispatchKey::Python);  // of tensors of a class of the host's
+inline Keys keys_of(const Cell& c) { return c.is(Cell::Tag::Tensor) ? c.to_tensor().keys() : Keys(0); }
+// What the host computes in place of a step, for such tensors; false: the step does it.
+bool override_call(const Step& s, Cell* in, size_t count, Cell* out);
 
 void check_counts(const Node* n);  // of inputs and outputs
 

@@ -200,10 +200,15 @@ TORCH_NOINLINE void QuickCode::call(Cell* registers, const Step& s) const {
   // Not counted: registers hold what they lend.
   alignas(Cell) unsigned char lent[kMaxArguments * sizeof(Cell)];
   const Cell* constants = constants_.data() + constants_.size();
-  for (size_t i = 0; i < s.in.size(); ++i)
-    std::memcpy(lent + i * sizeof(Cell), static_cast<const void*>(&(s.in[i] >= 0 ? registers : constants)[s.in[i]]),
-                sizeof(Cell));
-  Cell out = s.primitive(reinterpret_cast<Cell*>(lent));
+  Keys keys = 0;
+  for (size_t i = 0; i < s.in.size(); ++i) {
+    const Cell& c = (s.in[i] >= 0 ? registers : constants)[s.in[i]];
+    keys |= keys_of(c);
+    std::memcpy(lent + i * sizeof(Cell), static_cast<const void*>(&c), sizeof(Cell));
+  }
+  Cell out;
+  if (TORCH_LIKELY(!(keys & kOverridden)) || !override_call(s, reinterpret_cast<Cell*>(lent), s.in.size(), &out))
+    out = s.primitive(reinterpret_cast<Cell*>(lent));
   if (!s.out.empty()) registers[size_t(s.out[0])] = std::move(out);
 }
 

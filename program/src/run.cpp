@@ -1,4 +1,5 @@
 // Steps, one after the other.
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -12,6 +13,7 @@ namespace {
 constexpr int kMaxDepth = 1000;
 std::atomic<HostCall> host_call{nullptr};
 std::atomic<PrintTo> print_to{nullptr};
+std::atomic<HostOverride> host_override{nullptr};
 
 struct KnownError {
   const char* name;
@@ -85,10 +87,36 @@ std::vector<Cell> call_method(const Step& s, std::vector<Cell> in, int depth) {
   return f->run(std::move(in), depth + 1);
 }
 
+// The arguments of a row as cells, in the order of its parameters: those that it was boxed with once, too.
+template <class Get>
+std::vector<Cell> row_arguments(const Step& s, const Get& get) {
+  std::vector<Cell> in;
+  for (const Value* v : s.node->inputs()) {
+    const auto fill = std::find_if(s.row->fills.begin(), s.row->fills.end(),
+                                   [&](const RowCall::Fill& f) { return f.parameter == in.size(); });
+    if (fill != s.row->fills.end()) {
+      in.push_back(get(fill->from));
+    } else if (is_constant(v)) {
+      in.push_back(constant_value(v));
+    } else {  // a list of ints
+      std::vector<int64_t> ints;
+      for (const Value* item : v->node()->inputs()) ints.push_back(constant_value(item).to_int());
+      in.emplace_back(ints);
+    }
+  }
+  return in;
+}
+
 }  // namespace
 
 HostCall set_host_call(HostCall f) noexcept { return host_call.exchange(f); }
+HostOverride set_host_override(HostOverride f) noexcept { return host_override.exchange(f); }
 PrintTo set_print(PrintTo f) noexcept { return print_to.exchange(f); }
+
+bool override_call(const Step& s, Cell* in, size_t count, Cell* out) {
+  HostOverride f = host_override.load();
+  return f && f(*s.node, in, count, out);
+}
 
 void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std::vector<Cell>& results) const {
   Boxed boxed;
@@ -122,7 +150,16 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
         const Schema& schema = call.row->schema;
         std::memcpy(static_cast<void*>(boxed.values), call.ready, sizeof(torch::Value) * schema.count);
         boxed.used = 0;
+        boxed.keys = call.keys;
         for (const RowCall::Fill& f : call.fills) box(schema, f.parameter, get(f.from), boxed);
+        if (TORCH_UNLIKELY(boxed.keys & kOverridden)) {
+          std::vector<Cell> in = row_arguments(s, get), out(s.out.size());
+          if (override_call(s, in.data(), in.size(), out.data())) {
+            spread(s, std::move(out));
+            boxed.reset();
+            break;
+          }
+        }
         call.row->invoke(boxed.values, r);
         if (TORCH_LIKELY(schema.result_count == 1 && schema.results[0].kind == Kind::Tensor)) {
           registers[size_t(s.out[0])] = Cell(std::move(r.tensors[0]));
@@ -132,9 +169,7 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
           for (size_t i = 0; i < s.out.size(); ++i) registers[size_t(s.out[i])] = std::move(out[i]);
           r = Result();
         }
-        while (boxed.made) boxed.tensors[--boxed.made].reset();
-        boxed.lists.clear();
-        boxed.more_ints.clear();
+        boxed.reset();
         break;
       }
       case Op::Region: {
@@ -155,7 +190,16 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
         break;
       }
       case Op::Primitive: {
-        std::vector<Cell> in = collect(s);
+        std::vector<Cell> in = collect(s), out;
+        Keys keys = 0;
+        for (const Cell& c : in) keys |= keys_of(c);
+        if (TORCH_UNLIKELY(keys & kOverridden)) {
+          out.resize(s.out.size());
+          if (override_call(s, in.data(), in.size(), out.data())) {
+            spread(s, std::move(out));
+            break;
+          }
+        }
         give(s, s.primitive(in.data()));
         break;
       }

@@ -97,7 +97,7 @@ std::string Type::str() const {
     case TypeKind::Variable:
       return name_;
     default:
-      return kWords[int(kind_)].text;
+      return is_named_host() ? name_ : kWords[int(kind_)].text;
   }
 }
 
@@ -121,7 +121,7 @@ std::string Type::annotation() const {
     case TypeKind::Variable:
       return name_;
     default:
-      return kWords[int(kind_)].text;
+      return is_named_host() ? name_ : kWords[int(kind_)].text;
   }
 }
 

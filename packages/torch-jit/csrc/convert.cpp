@@ -1,4 +1,5 @@
 // Python's values to cells and back.
+#include <algorithm>
 #include <map>
 
 #include "calling.h"
@@ -64,6 +65,19 @@ const Known& known() {
     return made;
   }();
   return k;
+}
+
+// Tensors of integers with a scale: their class, what computes with them, and the numbers of their dtypes.
+struct Quantized {
+  py::object type, compute;
+  py::dict numbers;
+};
+const Quantized& quantized() {
+  static const Quantized& q = *[] {
+    py::module_ module = py::module_::import("torch.jit._quantized");
+    return new Quantized{module.attr("CLASS"), module.attr("compute"), module.attr("NUMBERS")};
+  }();
+  return q;
 }
 
 // Classes that stand for a type of a program: named tuples and enums, by qualified name. Set from Python.
@@ -151,8 +165,11 @@ Cell to_cell(py::handle value) {
   const Known& k = known();
   if (PyObject_IsInstance(o, k.dtype.ptr()) == 1) {
     DType t;
-    if (!python::api->to_dtype(o, &t)) throw py::error_already_set();
-    return Cell(number_of(t));
+    if (python::api->to_dtype(o, &t)) return Cell(number_of(t));
+    py::error_already_set refusal;
+    if (PyObject* number = PyDict_GetItem(quantized().numbers.ptr(), o))
+      return Cell(py::handle(number).cast<int64_t>());
+    throw refusal;
   }
   if (PyObject_IsInstance(o, k.device.ptr()) == 1) {
     Device d;
@@ -276,6 +293,32 @@ void call_python(const Node& n, Cell* arguments, Cell* results) {
   for (size_t i = 0; i < n.outputs().size(); ++i) results[i] = to_cell(all[i]);
 }
 
+bool is_quantized(const Cell& c) {
+  if (c.is(Cell::Tag::List)) return std::any_of(c.items().begin(), c.items().end(), is_quantized);
+  if (!c.is(Cell::Tag::Tensor) || !c.to_tensor()) return false;
+  if (!(c.to_tensor()->keys & key(DispatchKey::Python))) return false;
+  return PyObject_IsInstance(to_python(c).ptr(), quantized().type.ptr()) == 1;
+}
+
+// What Python gives for an operator of quantized tensors; NotImplemented: the operator does it.
+bool compute_quantized(const Node& n, Cell* arguments, size_t count, Cell* results) {
+  python::HoldGil gil;
+  if (!std::any_of(arguments, arguments + count, is_quantized)) return false;
+  py::tuple args(count);
+  for (size_t i = 0; i < count; ++i) args[i] = to_python(arguments[i]);
+  py::object out = quantized().compute(n.kind(), n.signature() ? n.signature()->text : std::string(), args);
+  if (out.ptr() == Py_NotImplemented) return false;
+  if (n.outputs().size() == 1) {
+    results[0] = to_cell(out);
+    return true;
+  }
+  auto all = py::reinterpret_borrow<py::sequence>(out);
+  TORCH_CHECK(PySequence_Check(out.ptr()) && size_t(py::len(all)) == n.outputs().size(), n.kind(), ": expected ",
+              n.outputs().size(), " results of quantized tensors");
+  for (size_t i = 0; i < n.outputs().size(); ++i) results[i] = to_cell(all[i]);
+  return true;
+}
+
 void print_line(const std::string& line) {
   python::HoldGil gil;
   py::module_::import("sys").attr("stdout").attr("write")(line);
@@ -294,6 +337,7 @@ int slot_of(const Instance& i, const std::string& name) {
 void bind_cells(py::module_& m) {
   set_host_call(call_python);
   set_print(print_line);
+  set_host_override(compute_quantized);
   py::class_<Instance>(m, "Object", "An instance of a class of a program: attributes and methods.")
       .def(py::init([](const ClassPtr& t) { return Instance{make_object(t)}; }), py::arg("type"))
       .def("_type", [](const Instance& i) { return given(i.cell.type()); })

@@ -149,6 +149,13 @@ void bind_types(py::module_& m) {
   m.def("dict_type",
         [](const std::shared_ptr<Type>& k, const std::shared_ptr<Type>& v) { return given(dict_type(k, v)); });
   m.def("union_type", [](const std::vector<std::shared_ptr<Type>>& t) { return given(union_type(taken(t))); });
+  m.def(
+      "host_type",
+      [](const std::string& name) {
+        return std::const_pointer_cast<Type>(
+            TypePtr(std::make_shared<Type>(TypeKind::Python, std::vector<TypePtr>(), name)));
+      },
+      "The type of Python's objects that archives know as those of a class of this name.");
   m.def("interface_type", [](const std::string& name) { return given(interface_type(name)); });
   m.def("function_type", [](const std::string& name) { return given(function_type(name)); });
   m.def("tensor_type_of", [](const Tensor& t) { return given(type_of(t)); });

@@ -376,12 +376,3 @@ def test_programs_refuse_weights_that_have_another_zero():
     assert layer(torch.ones(1, 2)).item() == 2
     with pytest.raises(RuntimeError, match="programs multiply bytes whose zero is 0"):
         torch.jit.script(layer)(torch.ones(1, 2))
-
-
-def test_scripts_of_quantized_layers_name_traces():
-    model, _ = converted_static()
-    for one in (model, nnq.DeQuantize(), nnq.QFunctional(), torch.ao.nn.quantized.dynamic.Conv1d(1, 1, 1)):
-        with pytest.raises(NotImplementedError, match="programs have no quantized tensors; torch.jit.trace gives"):
-            torch.jit.script(one)
-    with pytest.raises(NotImplementedError, match="DynamicQuantizedLSTM is not compiled"):
-        torch.jit.script(torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.LSTM(1, 1))))

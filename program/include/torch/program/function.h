@@ -60,6 +60,10 @@ inline Cell function_cell(FunctionPtr f) { return Cell::take(Cell::Tag::Host, ne
 // A call out of the program, for prim::PythonOp: set by the host.
 using HostCall = void (*)(const Node& node, Cell* arguments, Cell* results);
 TORCH_PROGRAM_API HostCall set_host_call(HostCall f) noexcept;
+// What the host computes in place of an operator whose tensors are of a class of its own: DispatchKey::Python is among
+// their keys. False: the operator does it.
+using HostOverride = bool (*)(const Node& node, Cell* arguments, size_t count, Cell* results);
+TORCH_PROGRAM_API HostOverride set_host_override(HostOverride f) noexcept;
 // Where prim::Print writes; stdout unless set.
 using PrintTo = void (*)(const std::string& line);
 TORCH_PROGRAM_API PrintTo set_print(PrintTo f) noexcept;

@@ -70,6 +70,8 @@ class TORCH_PROGRAM_API Type : public std::enable_shared_from_this<Type> {
   const std::vector<std::string>& fields() const noexcept { return fields_; }  // of a named tuple
   const TensorInfo* tensor_info() const noexcept { return info_ ? &*info_ : nullptr; }
   bool has_variable() const noexcept;
+  // Of the host's objects those of one class, which archives know by this name.
+  bool is_named_host() const noexcept { return kind_ == TypeKind::Python && !name_.empty(); }
 
   std::string str() const;
   std::string annotation() const;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import _C
 from .tensor import is_quantized, plain, quantize_per_channel, quantize_per_tensor, wrapped
 
-PAD = _C._operator("constant_pad_nd")
+PAD, PAD_BY_MODE = _C._operator("constant_pad_nd"), _C._operator("pad")
 
 
 def _same_range(a, b):
@@ -118,6 +118,13 @@ def constant_pad_nd(self, pad, value=0):
     return wrapped(PAD(plain(self), pad, number), self)
 
 
+def pad(self, pad, mode="constant", value=None):
+    if mode == "constant":
+        return constant_pad_nd(self, pad, 0 if value is None else value)
+    _refuse_by_channel("pad", self)
+    return wrapped(PAD_BY_MODE(plain(self), pad, mode), self)
+
+
 def _clamped(name, q, low, high, inplace=False):
     """The integers between those of two numbers."""
     if q._axis is not None:
@@ -167,6 +174,6 @@ def relu6_(input):
 WRITES = {
     f.__name__: f
     for f in (
-        copy_, fill_, zero_, masked_fill_, masked_fill, index_put_, index_put, constant_pad_nd, clamp, clamp_, hardtanh, hardtanh_, relu, relu_, relu6, relu6_,
+        copy_, fill_, zero_, masked_fill_, masked_fill, index_put_, index_put, constant_pad_nd, pad, clamp, clamp_, hardtanh, hardtanh_, relu, relu_, relu6, relu6_,
     )
 } | {"__setitem__": set_item, "clip": clamp, "clip_": clamp_}  # fmt: skip

@@ -187,7 +187,7 @@ class _ProgramAdapter(TorchAdapter):
             pickler.save(obj.value)
             pickler.write(pickler.text(obj.text) + b"\x86R" + pickler.memoize(obj))
             return True
-        if isinstance(obj, self._tensor_type):
+        if isinstance(obj, self._tensor_type) and getattr(type(obj), "is_quantized", None) is not True:
             self._plain(pickler, obj)
             pickler.write(pickler.memoize(obj))
             return True

@@ -89,7 +89,7 @@ class Builder:
             raise ScriptError(str(error) + notes, self.place) from None
 
     def constant(self, value):
-        return self.graph.insertConstant(value)
+        return self.graph.insertConstant(value, types.type_of_packed(value))
 
     def forked(self, emit, items):
         """What ``emit`` emits from items, in a graph of its own that runs beside this one; a future."""

@@ -11,7 +11,7 @@ import torch
 
 from .. import _ir as ir
 from .._errors import raised
-from . import library, operators, types
+from . import library, operators, quantized, types
 from .displays import Spread
 from .errors import NotSupportedError, ScriptError, about, nearest
 from .expressions import OF_TENSORS
@@ -121,6 +121,8 @@ class Calls:
         program = getattr(fn, "_script_function", None)
         if program is not None:
             return self.call_function(program, args, kwargs)
+        if (kind := quantized.name_of(fn)) is not None:
+            return quantized.emit(self, kind, args, kwargs)
         row = library.row_of(fn)
         if row is not None:
             defaults = {name: Static(value) for name, value in library.defaults_of(fn, len(args), kwargs).items()}

@@ -20,7 +20,7 @@ from .errors import ScriptError
 from .hooks import Hooks, hooks_of
 from .library import REPLACED, is_library
 
-__all__ = ["Concrete", "describe"]
+__all__ = ["Concrete", "describe", "form_of"]
 
 _OWN = frozenset(torch.nn.Module().__dict__) - {"training"}
 _shared = {}  # key of a description -> the description
@@ -98,12 +98,21 @@ def _text(value):
     return id(value)
 
 
+def form_of(module):
+    """What a script is compiled of in the place of a module: a quantized layer has another form there."""
+    if not type(module).__module__.startswith("torch.ao.nn."):
+        return module
+    from . import quantized_layers
+
+    return quantized_layers.form_of(module)
+
+
 def describe(module, memo=None):
     """The description of a module and, through its children, of those below it."""
     memo = {} if memo is None else memo
     found = memo.get(id(module))
     if found is None:
-        found = memo[id(module)] = _describe(module, memo)
+        found = memo[id(module)] = _describe(form_of(module), memo)
     return found
 
 

@@ -13,6 +13,8 @@ def _is_same(a, b):
     """Whether two tensors are one, or the same view of the same memory."""
     if a is b:
         return True
+    if not all(isinstance(each, torch.Tensor) and not each.is_quantized for each in (a, b)):
+        return False
     looks = [(t.layout, t.device, t.dtype, t.shape) for t in (a, b)]
     if looks[0] != looks[1] or a.layout != torch.strided or a.is_meta:
         return False
@@ -29,9 +31,9 @@ def _escaped(letter):
 
 def literal(value, tensors=None):
     """The text of a constant; tensors become ``CONSTANTS.c0``."""
-    if isinstance(value, torch.Tensor):
+    if isinstance(value, torch.Tensor) or hasattr(type(value), "script_class"):
         if tensors is None:
-            return f"<tensor {list(value.shape)}>"
+            return f"<tensor {list(value.shape)}>" if isinstance(value, torch.Tensor) else f"<{value.script_class}>"
         for i, each in enumerate(tensors):
             if _is_same(each, value):
                 return f"CONSTANTS.c{i}"

@@ -12,7 +12,7 @@ from .. import _ir as ir
 from .._forms import in_pytorchs_form
 from .calls import modifier
 from .compiler import compiler, loaded
-from .concrete import Concrete, describe
+from .concrete import Concrete, describe, form_of
 from .convert import Converter, as_interface, to_object
 from .errors import ScriptError
 from .hooks import Attached, of_type, programs
@@ -504,6 +504,7 @@ def wrap(module, memo):
     found = memo.get(id(module))
     if found is not None:
         return found
+    given, module = module, form_of(module)
     concrete = describe(module)
     made = ir.Object(concrete.type)
     children = {}
@@ -524,7 +525,7 @@ def wrap(module, memo):
     _compile_rest(concrete)
     if concrete.hooks:
         programs(compiler, concrete)
-    wrapped = memo[id(module)] = RecursiveScriptModule(made, children, module)
+    wrapped = memo[id(given)] = RecursiveScriptModule(made, children, module)
     return wrapped
 
 

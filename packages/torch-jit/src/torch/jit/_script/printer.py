@@ -379,7 +379,8 @@ class Printer:
         if node.hasAttribute("operator"):
             name, *named = node.s("operator").split(",")
             at = len(args) - len(named)
-            return f"torch.{name}({', '.join([*args[:at], *(f'{key}={text}' for key, text in zip(named, args[at:]))])})"
+            space, _, name = name.rpartition("::")
+            return f"{f'ops.{space}' if space else 'torch'}.{name}({', '.join([*args[:at], *(f'{key}={text}' for key, text in zip(named, args[at:]))])})"
         if self.owner or self.saving:
             raise RuntimeError(
                 f"{self.function.name} calls the Python function {node.s('name')}: Could not export Python function call, which an archive cannot hold: "

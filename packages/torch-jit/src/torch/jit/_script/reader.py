@@ -15,7 +15,7 @@ import re
 
 from .. import _ir as ir
 from .._unique import unique_name
-from . import types
+from . import quantized, types
 from .compiler import Compiler, Parameter, Program, all_arguments, compiler
 from .errors import ScriptError
 from .source import _MISSING, Source
@@ -216,7 +216,7 @@ class Code:
             return self.type_of(ast.parse(node.value, mode="eval").body)
         if isinstance(node, ast.Attribute):
             name = ast.unparse(node)
-            found = self.find(name)
+            found = quantized.packed_type(name) if name.startswith(quantized.CLASSES) else self.find(name)
             if isinstance(found, ir.Type):
                 return found
             raise ScriptError(f"the archive has no class {name}")

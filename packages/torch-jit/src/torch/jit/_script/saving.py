@@ -8,6 +8,7 @@ import errno
 import os
 import sys
 
+import torch
 from torch._seams import need
 
 from .. import _ir as ir
@@ -17,8 +18,10 @@ from .errors import ScriptError
 from .function import ScriptFunction
 from .interfaces import conform
 from .module import RecursiveScriptModule, ScriptModule, child_of, known_wrapper, state_method
+from .packed import PARTS, from_state, is_packed, state_of
 from .printer import Printer
 from .reader import Code
+from .types import type_of_packed
 from .unit import program_of
 
 __all__ = ["load", "save"]
@@ -45,7 +48,7 @@ def _export():
 class _Saver:
     def __init__(self, container):
         self.container, self.writer = container, Writer()
-        self.known, self.classes = {}, {}
+        self.known, self.classes, self.packs = {}, {}, {}
 
     def instance(self, name, *args):
         cls = self.classes.get(name)
@@ -70,8 +73,28 @@ class _Saver:
         if isinstance(value, enum.Enum):
             self.writer.note(type)
             return self.instance(type.qualified_name(), value.value)
+        if kind == "PyObjectType":
+            return self.packed(value)
         object = _object(value)
         return value if object is None else self.object(object)
+
+    def packed(self, value):
+        """Packed weights of a quantized layer."""
+        found = self.packs.get(id(value))
+        if found is None:
+            name, state = state_of(value)
+            made = self.instance(name)
+            self.packs[id(value)] = value, made
+            made.state = tuple(self._part(part, text) for part, text in zip(state, PARTS[name]))
+            return made
+        return found[1]
+
+    def _part(self, part, text):
+        if not isinstance(part, list):
+            return part
+        return self.container.Tagged(
+            [each if type_of_packed(each) is None else self.packed(each) for each in part], text
+        )
 
     def object(self, object):
         found = self.known.get(object)
@@ -122,7 +145,8 @@ def save(m, f, _extra_files=None):
     else:
         raise AttributeError(f"torch.jit.save: expected a compiled module or function, got {type(m).__name__}")
     saver.writer.run()
-    container.write_program(f, root, saver.writer.tensors, saver.writer.files(), _extra_files, _runtime_form(program))
+    constants = [each if isinstance(each, torch.Tensor) else saver.packed(each) for each in saver.writer.tensors]
+    container.write_program(f, root, constants, saver.writer.files(), _extra_files, _runtime_form(program))
 
 
 def _runtime_form(program):
@@ -135,6 +159,8 @@ def _runtime_form(program):
             text, tensors = ir._native.program_text(program, composed.graph_of)
         except NotImplementedError as error:
             return ir._native.refusal_text(str(error))
+        if any(tensor.is_quantized for tensor in tensors):
+            return ir._native.refusal_text("the program has quantized tensors, which only Python computes with")
         lines = []
         for number, tensor in enumerate(tensors):
             member, offset = place(tensor)
@@ -147,14 +173,26 @@ def _runtime_form(program):
 
 class _Loader:
     def __init__(self, program):
-        self.code = Code(program.texts, program.constants, program.version)
         self.known = {}
+        self.code = Code(program.texts, [self._constant(each) for each in program.constants], program.version)
+
+    def _constant(self, value):
+        if isinstance(value, torch.Tensor):
+            return value
+        if not isinstance(value, _container().Instance) or not is_packed(value.type_name):
+            raise ScriptError(
+                f"the archive has a constant of {getattr(value, 'type_name', type(value).__name__)}, expected tensors and packed weights"
+            )
+        return self.object(value)
 
     def object(self, instance):
         """The program's object that an instance of the archive describes."""
         found = self.known.get(id(instance))
         if found is not None:
             return found
+        if is_packed(instance.type_name):
+            made = self.known[id(instance)] = from_state(instance.type_name, instance.state, self.object)
+            return made
         cls = self.code.find(instance.type_name)
         if not isinstance(cls, ir.Type):
             raise ScriptError(f"the archive has no class {instance.type_name}")
@@ -184,6 +222,8 @@ class _Loader:
         if not isinstance(value, _container().Instance):
             return value
         made = self.object(value)
+        if kind == "PyObjectType" and type_of_packed(made) != type:
+            raise ScriptError(f"the archive has a {value.type_name} where its program has a {type.annotation_str}")
         if kind == "InterfaceType":
             conform(made._type(), type, self.code.compiler)
         return made

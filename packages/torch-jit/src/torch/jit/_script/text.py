@@ -10,7 +10,7 @@ import functools
 import torch
 
 from .. import _ir as ir
-from . import library, operators, types
+from . import library, operators, quantized, types
 from .compiler import Emitter
 from .errors import ScriptError
 from .library import FUNCTIONS, SPECIAL
@@ -137,6 +137,11 @@ class TextEmitter(Emitter):
         raise self.error("a text of an archive calls what is no function of it")
 
     def _operator_call(self, operator, args, kwargs):
+        kind = f"{operator.space or 'aten'}::{operator.name}"
+        if quantized.has(kind):
+            return quantized.emit(self, kind, args, kwargs)
+        if operator.space == "quantized":
+            return self._absent_operator(kind)
         if operator.space in ("", "aten"):
             if operator.name == "device" and len(args) == 1 and isinstance(args[0], Static):
                 return Static(torch.device(args[0].value))
@@ -162,7 +167,7 @@ class TextEmitter(Emitter):
                 fn = operators.operator(operator.name)
                 if fn is not None:
                     return self._composed(operator.name, fn, args, kwargs)
-                return self._absent_operator(operator.name)
+                return self._absent_operator(kind)
             historic = self._historic(operator.name, args, kwargs)
             if historic is not None:
                 return historic
@@ -223,7 +228,7 @@ class TextEmitter(Emitter):
 
     def _absent_operator(self, name):
         """An operator that there is none of: a program that gets there raises, others are not kept from running."""
-        text = f"the archive calls the operator aten::{name}, which this stack does not have"
+        text = f"the archive calls the operator {name}, which this stack does not have"
         self.node("prim::RaiseException", [self.constant(text), self.constant("NotImplementedError")])
         return self.uninitialized(types.TENSOR)
 

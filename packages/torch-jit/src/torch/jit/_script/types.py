@@ -340,9 +340,18 @@ def of_value(value):
         return value._type
     if hasattr(value, "_c") and isinstance(value._c, ir.Object):
         return value._c._type()
-    if (found := instance(value)) is not None:
+    if (found := type_of_packed(value)) is not None or (found := instance(value)) is not None:
         return found
     raise ScriptError(f"a value of {type(value).__name__} has no type in the script language")
+
+
+def type_of_packed(value):
+    """The type of packed weights of quantized layers, or None."""
+    if not hasattr(type(value), "script_class"):
+        return None
+    from . import quantized
+
+    return quantized.type_of_packed(value)
 
 
 def instance(value):

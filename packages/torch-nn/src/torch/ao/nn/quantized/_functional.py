@@ -11,10 +11,9 @@ from torch.nn.quantized.modules.functional_modules import FloatFunctional
 
 from . import _integers
 from ._layers import observed
-from ._weights import InTraces
 
 
-class QFunctional(InTraces, nn.Module):
+class QFunctional(nn.Module):
     """The methods of ``FloatFunctional`` for quantized tensors.
 
     >>> f, q = torch.ao.nn.quantized.QFunctional(), torch.quantize_per_tensor(torch.ones(1), 0.1, 0, torch.quint8)

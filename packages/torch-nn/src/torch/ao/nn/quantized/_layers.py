@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from . import _integers
 from ._rows import rows_of
-from ._weights import InTraces, adopt, fit, held, hold, quantize_weight, write
+from ._weights import adopt, fit, held, hold, quantize_weight, write
 
 
 def observed(mod: Any) -> tuple[float, int]:
@@ -35,7 +35,7 @@ def numbers(layer: Any, x: Tensor) -> Tensor:
     return x.dequantize()
 
 
-class Rounds(InTraces):
+class Rounds:
     """What layers share that round their results: ``scale`` and ``zero_point``."""
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
@@ -88,7 +88,7 @@ class Quantize(Rounds, nn.Module):
         self.dtype = dtype
 
     def forward(self, X: Tensor) -> Tensor:
-        return torch.quantize_per_tensor(X, self.scale.item(), self.zero_point.item(), self.dtype)
+        return torch.quantize_per_tensor(X, float(self.scale), int(self.zero_point), self.dtype)
 
     def extra_repr(self) -> str:
         return f"scale={self.scale}, zero_point={self.zero_point}, dtype={self.dtype}"
@@ -98,7 +98,7 @@ class Quantize(Rounds, nn.Module):
         return Quantize(*observed(mod), mod.activation_post_process.dtype)
 
 
-class DeQuantize(InTraces, nn.Module):
+class DeQuantize(nn.Module):
     """Quantized numbers to float ones."""
 
     def forward(self, Xq: Tensor) -> Tensor:

@@ -16,6 +16,7 @@ from torch.nn import functional as F
 from torch.ops import Library, Packet
 
 from . import _integers
+from ._recurrent import FUNCTIONS as RECURRENT
 from ._rows import packed_rows, rows_of, sums_of_rows
 from ._weights import held, hold
 
@@ -41,6 +42,24 @@ class Packed:
 
     weight_int = property(lambda self: self._buffers["weight_int"])
 
+    @property
+    def script_class(self) -> str:
+        """The class that programs in archives know this under; convolutions of one dim are such of two there."""
+        return f"quantized.Conv{max(2, self.weight_int.dim() - 2)}dPackedParamsBase" if self.moves else _LINEAR
+
+    def of_dims(self, dims: int) -> Packed:
+        """The same for a convolution over so many dims: archives have those of one dim with a first dim of one."""
+        given = self.weight_int.dim() - 2
+        if given == dims:
+            return self
+        if (given, dims) != (2, 1) or self.weight_int.shape[2] != 1:
+            raise RuntimeError(f"conv{dims}d: expected weights of {dims + 2} dims, got {tuple(self.weight_int.shape)}")
+        kept = self.__dict__.get("_of_one_dim")
+        if kept is None:
+            moves = {name: move[1:] if isinstance(move, list) else move for name, move in self.moves.items()}
+            kept = self.__dict__["_of_one_dim"] = _moved(self.weight().squeeze(2), self.bias(), **moves)
+        return kept
+
     def weight(self) -> Tensor:
         """The weight, as a quantized tensor."""
         return held(self, "weight")
@@ -63,6 +82,28 @@ class Packed:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
+_LINEAR = "quantized.LinearPackedParamsBase"
+
+
+class PackedHalf:
+    """A weight in half precision and a bias of floats."""
+
+    script_class = _LINEAR
+
+    def __init__(self, weight: Tensor, bias: Tensor | None):
+        self._weight, self._bias = weight.detach().half(), None if bias is None else bias.detach()
+
+    def unpack(self) -> tuple[Tensor, Tensor | None]:
+        """Weight and bias, in floats."""
+        return self._weight.float(), self._bias
+
+    def __iter__(self) -> Any:
+        return iter((self._weight, self._bias))
+
+    def __reduce__(self) -> Any:
+        return PackedHalf, (self._weight, self._bias)
+
+
 def _packed(weight: Tensor, bias: Tensor | None, moves: dict[str, Any]) -> Packed:
     return Packed(weight, bias, **moves)
 
@@ -75,12 +116,14 @@ def packed_layer(layer: Any) -> Any:
         return _moved(weight, bias, **{name: list(getattr(layer, name)) for name in names}, groups=layer.groups)
     if not hasattr(layer, "in_features"):
         return SimpleNamespace(dtype=weight.dtype, _packed_weight=Table(weight), _weight=layer.weight)
-    packed = (weight, bias) if weight.dtype is torch.float16 else Packed(weight, bias)
+    packed = PackedHalf(weight, bias) if weight.dtype is torch.float16 else Packed(weight, bias)
     return SimpleNamespace(dtype=weight.dtype, _packed_params=packed, _weight_bias=layer._weight_bias)
 
 
 class Table:
     """Rows of small integers for ``embedding_byte`` and ``embedding_4bit``."""
+
+    script_class = "quantized.EmbeddingPackedParamsBase"
 
     def __init__(self, weight: Tensor):
         self._weight = weight
@@ -252,8 +295,14 @@ def _moved(weight: Tensor, bias: Tensor | None, **moves: Any) -> Packed:
 
 
 def _conv(op: str, function: Any, in_integers: Any, relu: bool = False) -> Any:
-    def conv(qx: Tensor, packed_weight: Packed, *more: Any) -> Tensor:
-        scale, zero_point = more[-2:]  # before them, in calls of 2019, how it moves
+    dims = int(op.removesuffix("_relu")[-2])
+
+    def conv(
+        qx: Tensor, packed_weight: Packed, *more: Any, output_scale: Any = None, output_zero_point: Any = None
+    ) -> Tensor:
+        # Before the scale and the zero point stands, in calls of 2019, how it moves.
+        scale, zero_point = (*more, *(each for each in (output_scale, output_zero_point) if each is not None))[-2:]
+        packed_weight = packed_weight.of_dims(dims)
         y = in_integers(packed_weight, qx, float(scale), int(zero_point), relu)
         if y is None:
             weight, bias = packed_weight.weight().dequantize(), packed_weight.bias()
@@ -266,10 +315,13 @@ def _conv(op: str, function: Any, in_integers: Any, relu: bool = False) -> Any:
 
 
 def _conv_dynamic(op: str, function: Any) -> Any:
+    dims = int(op.removesuffix("_dynamic")[-2])
+
     def conv(x: Tensor, packed_weight: Packed, reduce_range: bool = False) -> Tensor:
         if x.dtype is not torch.float32:
             raise RuntimeError(f"quantized::{op}: expected an input of float32, got {x.dtype}")
         x = _integers.rounded_once(x, reduce_range and torch.backends.quantized.engine != "qnnpack")
+        packed_weight = packed_weight.of_dims(dims)
         return function(x, packed_weight.weight().dequantize(), packed_weight.bias(), **packed_weight.moves)
 
     conv.__name__ = op
@@ -384,8 +436,8 @@ _functions: dict[str, Any] = {
     "linear_unpack": lambda W_prepack: W_prepack.unpack(),
     "linear_dynamic": _linear_dynamic(False),
     "linear_relu_dynamic": _linear_dynamic(True),
-    "linear_prepack_fp16": lambda W, B=None: (W.detach().half(), B),
-    "linear_unpack_fp16": lambda W_prepack: (W_prepack[0].float(), W_prepack[1]),
+    "linear_prepack_fp16": lambda W, B=None: PackedHalf(W, B),
+    "linear_unpack_fp16": lambda W_prepack: W_prepack.unpack(),
     "linear_dynamic_fp16": _linear_half(False),
     "linear_relu_dynamic_fp16": _linear_half(True),
     "batch_norm": _rounding(_batch_norm),
@@ -425,7 +477,8 @@ for _dims in (1, 2, 3):
             _kind: _conv(_kind, _function, _in_integers),
             f"{_kind}_dynamic": _conv_dynamic(f"{_kind}_dynamic", _function),
             f"{_kind}_prepack": _prepack,
-            f"{_kind}_unpack": lambda packed_weights: packed_weights.unpack(),
+            f"{_kind}_unpack": lambda packed_weights, _dims=_dims: packed_weights.of_dims(_dims).unpack(),
+            f"{_kind}_transpose": lambda packed_weights: int("output_padding" in packed_weights.moves),
         }
         for _what in ("stride", "padding", "dilation", "groups", "output_padding"):
             _functions[f"{_kind}_{_what}"] = lambda packed_weights, _what=_what: packed_weights.moves.get(_what, [])
@@ -447,6 +500,9 @@ for _bits, _name in ((8, "byte"), (4, "4bit"), (2, "2bit")):
     }  # fmt: skip
 
 
+_functions |= RECURRENT
+
+
 class _Quantized(Library):
     """The functions above; others are not there."""
 
@@ -461,4 +517,9 @@ class _Quantized(Library):
 
 library = _Quantized("quantized")
 library.__dict__.update({name: Packet("quantized", name, function) for name, function in _functions.items()})
-packed = SimpleNamespace(LinearPackedParamsBase=Packed, Conv2dPackedParamsBase=Packed)
+packed = SimpleNamespace(
+    LinearPackedParamsBase=Packed,
+    Conv2dPackedParamsBase=Packed,
+    Conv3dPackedParamsBase=Packed,
+    EmbeddingPackedParamsBase=Table,
+)

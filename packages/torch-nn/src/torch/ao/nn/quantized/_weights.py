@@ -13,16 +13,6 @@ _VERSIONS = {"_packed_params": 3, "_packed_weight": 1}
 KINDS = {torch.int8: torch.qint8, torch.uint8: torch.quint8, torch.int32: torch.qint32}
 
 
-class InTraces:
-    """Layers that ``torch.jit.script`` does not compile, for programs have no quantized tensors; traces hold what they do to integers."""
-
-    def __prepare_scriptable__(self) -> Any:
-        raise NotImplementedError(
-            f"torch.jit.script: {self._get_name()} is not compiled, for programs have no quantized tensors; torch.jit.trace gives a program "
-            "of a converted model"
-        )
-
-
 def adopt(made: Any, layer: Any) -> None:
     """Give a layer the attributes, parameters and buffers of another, and none of its children and hooks."""
     for name, value in layer.__dict__.items():

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from . import _integers, _layers
 from ._integers import Refound
 from ._layers import zeros_like_weight
-from ._weights import InTraces, adopt, fit, held, hold, quantize_weight, write
+from ._weights import adopt, fit, held, hold, quantize_weight, write
 
 DYNAMIC, ENGINES = _seams.operator("_int8_dynamic"), torch.backends.quantized
 
@@ -154,7 +154,7 @@ class _Matrix:
         return F.linear(_integers.rounded_once(x, halved), held(self, "weight").dequantize(), bias)
 
 
-class _Recurrent(InTraces):
+class _Recurrent:
     """Recurrent layers whose matrices are small integers; those in half precision are made floats where a step asks for them."""
 
     def _matrix(self, name: str) -> Any:
@@ -173,6 +173,26 @@ class _Recurrent(InTraces):
     def _matrices(self, suffix: str = "") -> Any:
         matrices = self._matrix(f"weight_ih{suffix}"), self._matrix(f"weight_hh{suffix}")
         return (*matrices, *super()._weights(suffix)[2:]) if suffix else matrices  # of a layer, or of a cell
+
+    def packed_matrix(self, name: str) -> Any:
+        """A matrix with its bias as the operators of ``torch.ops.quantized`` take it."""
+        half, bias = self._buffers.get(f"{name}_half"), self._buffers.get(name.replace("weight", "bias"))
+        if half is not None:
+            return torch.ops.quantized.linear_prepack_fp16(half, bias)
+        return torch.ops.quantized.linear_prepack(held(self, name), bias)
+
+    def packed_cells(self) -> list[Any]:
+        """The weights of all layers and directions as ``torch.quantized_lstm`` takes them."""
+        make, found = torch.ops.quantized, []
+        for suffix, _ in self._places():
+            ih, hh = self.packed_matrix(f"weight_ih{suffix}"), self.packed_matrix(f"weight_hh{suffix}")
+            if f"weight_ih{suffix}_half" in self._buffers:
+                found.append(make.make_quantized_cell_params_fp16(ih, hh))
+                continue
+            rows = ih.weight_int.shape[0]
+            biases = (torch.zeros(rows) if each.bias() is None else each.bias() for each in (ih, hh))
+            found.append(make.make_quantized_cell_params_dynamic(ih, hh, *biases, True))
+        return found
 
     def _take(self, quantized: dict[str, Tensor]) -> None:
         for name, weight in quantized.items():

@@ -1,0 +1,284 @@
+"""Scripts and archives of quantized models."""
+
+import copy
+import io
+import pathlib
+import zipfile
+
+import pytest
+import torch
+import torch.ao.nn.quantized as nnq
+import torch.ao.nn.quantized.dynamic as nnqd
+import torch.ao.quantization as tq
+import torch.nn.functional as F
+from torch import nn
+
+DATA = (
+    pathlib.Path(__file__).parent / "data"
+)  # quantized_*.pt were saved by PyTorch 2.13, each with its input and result
+
+
+class Between(nn.Module):
+    """Layers between the two marks."""
+
+    def __init__(self, *layers):
+        super().__init__()
+        self.quant, self.net, self.dequant = tq.QuantStub(), nn.Sequential(*layers), tq.DeQuantStub()
+
+    def forward(self, x):
+        return self.dequant(self.net(self.quant(x)))
+
+
+class Functional(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.quant, self.dequant, self.conv = tq.QuantStub(), tq.DeQuantStub(), nn.Conv2d(3, 3, 1)
+        for name in "abcde":
+            setattr(self, name, nnq.FloatFunctional())
+
+    def forward(self, x):
+        x = self.quant(x)
+        y = self.a.add(x, self.conv(x))
+        y = self.c.mul(self.b.add_relu(y, x), y)
+        y = self.e.mul_scalar(self.d.cat([y, x], 1), 0.5)
+        return self.dequant(F.relu(y[:, 1:]).transpose(1, 2).reshape(y.size(0), -1))
+
+
+def converted(model, x, fused=()):
+    torch.manual_seed(0)
+    model = tq.fuse_modules(model.eval(), list(fused)) if fused else model.eval()
+    model.qconfig = tq.get_default_qconfig("x86")
+    tq.prepare(model, inplace=True)
+    model(x)
+    return tq.convert(model, inplace=True), (x,)
+
+
+def dynamic(layer, *x):
+    torch.manual_seed(0)
+    model = tq.quantize_dynamic(nn.Sequential(layer).eval(), {type(layer)})
+    return model[0], x
+
+
+def tables():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Embedding(10, 4)).eval()
+    model.qconfig = tq.float_qparams_weight_only_qconfig
+    return tq.convert(tq.prepare(model)), (torch.tensor([1, 3, 3, 9]),)
+
+
+def bags():
+    model = nn.Sequential(nn.EmbeddingBag(10, 4, mode="sum")).eval()
+    model.qconfig = tq.float_qparams_weight_only_qconfig
+    return tq.convert(tq.prepare(model))[0], (torch.tensor([1, 3, 3, 9]), torch.tensor([0, 2]))
+
+
+def graph():
+    torch.manual_seed(0)
+    x = torch.randn(2, 3, 8, 8)
+    model = nn.Sequential(
+        nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(4, 2)
+    )
+    prepared = tq.quantize_fx.prepare_fx(model.eval(), tq.get_default_qconfig_mapping("x86"), (x,))
+    prepared(x)
+    return tq.quantize_fx.convert_fx(prepared), (x,)
+
+
+R = torch.randn
+MODELS = {
+    "linear": lambda: converted(Between(nn.Linear(5, 7)), R(3, 5)),
+    "linear and relu": lambda: converted(Between(nn.Linear(5, 7), nn.ReLU()), R(3, 5), [["net.0", "net.1"]]),
+    "conv1d": lambda: converted(Between(nn.Conv1d(3, 4, 3, padding=1), nn.ReLU()), R(2, 3, 9)),
+    "conv2d, norm and relu": lambda: converted(
+        Between(nn.Conv2d(3, 4, 3, 2), nn.BatchNorm2d(4), nn.ReLU()), R(2, 3, 9, 9), [["net.0", "net.1", "net.2"]]
+    ),
+    "conv2d of reflected borders": lambda: converted(
+        Between(nn.Conv2d(3, 4, 3, padding=1, padding_mode="reflect")), R(2, 3, 9, 9)
+    ),
+    "conv3d": lambda: converted(Between(nn.Conv3d(2, 4, 2), nn.ReLU()), R(1, 2, 4, 4, 4), [["net.0", "net.1"]]),
+    "pools": lambda: converted(
+        Between(nn.Conv2d(3, 4, 3), nn.MaxPool2d(2), nn.AvgPool2d(2, 1), nn.Flatten()), R(2, 3, 9, 9)
+    ),
+    "activations": lambda: converted(
+        Between(nn.Linear(4, 4), nn.Hardswish(), nn.ELU(), nn.LeakyReLU(0.2), nn.Sigmoid(), nn.Hardtanh()), R(5, 4)
+    ),
+    "norms": lambda: converted(
+        Between(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.BatchNorm2d(4), nn.GroupNorm(2, 4), nn.InstanceNorm2d(4, affine=True)), R(2, 3, 9, 9)
+    ),
+    "layer norm": lambda: converted(Between(nn.Linear(4, 6), nn.LayerNorm(6), nn.Dropout(0.5)), R(5, 4)),
+    "functional": lambda: converted(Functional(), R(2, 3, 4, 4)),
+    "graph": graph,
+    "table": tables,
+    "bag": bags,
+    "dynamic linear": lambda: dynamic(nn.Linear(4, 3), R(2, 4)),
+    "LSTM": lambda: dynamic(nn.LSTM(4, 5, 2, bidirectional=True, batch_first=True), R(3, 2, 4)),
+    "GRU": lambda: dynamic(nn.GRU(4, 5), R(3, 2, 4)),
+    "LSTM cell": lambda: dynamic(nn.LSTMCell(4, 5), R(3, 4)),
+    "GRU cell": lambda: dynamic(nn.GRUCell(4, 5), R(3, 4)),
+    "RNN cell": lambda: dynamic(nn.RNNCell(4, 5, nonlinearity="relu"), R(3, 4)),
+    "dynamic conv": lambda: (nnqd.Conv2d(3, 4, 3), (R(1, 3, 5, 5),)),
+}  # fmt: skip
+
+
+def flat(value):
+    return [each for one in value for each in flat(one)] if isinstance(value, (tuple, list)) else [value]
+
+
+def reloaded(program):
+    file = io.BytesIO()
+    torch.jit.save(program, file)
+    return torch.jit.load(io.BytesIO(file.getvalue()))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_quantized_models_are_scripted_saved_and_frozen(name):
+    model, x = MODELS[name]()
+    before, wanted = repr(model), flat(model(*x))
+    program = torch.jit.script(model)
+    assert repr(model) == before
+    frozen = torch.jit.freeze(program.eval())
+    for one in (program, reloaded(program), frozen, reloaded(frozen), torch.jit.optimize_for_inference(program)):
+        for got, each in zip(flat(one(*x)), wanted, strict=True):
+            torch.testing.assert_close(got, each, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["static", "traced", "frozen", "tables", "lstm"])
+def test_archives_of_pytorch_give_its_integers(name):
+    program = torch.jit.load(DATA / f"quantized_{name}.pt")
+    for one in (program, reloaded(program)):
+        for i, got in enumerate(flat(one())):
+            torch.testing.assert_close(got, getattr(one, f"y{i}"), rtol=0, atol=1e-6)
+
+
+def test_a_program_takes_and_gives_quantized_tensors():
+    @torch.jit.script
+    def f(q):
+        whole = torch.relu(q).reshape(-1)
+        return whole, q.is_quantized, q.dtype == torch.quint8, q.q_scale(), q.q_zero_point(), whole[1:3].int_repr()
+
+    q = torch.quantize_per_tensor(torch.tensor([[-1.0, 0.25], [0.5, 9.0]]), 0.25, 8, torch.quint8)
+    whole, is_quantized, is_bytes, scale, zero, part = f(q)
+    assert whole.int_repr().tolist() == [8, 9, 10, 44] and whole.q_scale() == 0.25
+    assert (is_quantized, is_bytes, scale, zero, part.tolist()) == (True, True, 0.25, 8, [9, 10])
+    assert f.graph is not None
+
+
+def test_operators_that_quantized_tensors_have_not_name_dequantize():
+    @torch.jit.script
+    def f(x):
+        return x.exp()
+
+    q = torch.quantize_per_tensor(torch.ones(2), 0.25, 8, torch.quint8)
+    with pytest.raises(NotImplementedError, match="exp: not there for quantized tensors; call dequantize"):
+        f(q)
+
+
+def test_a_quantized_tensor_is_an_attribute_of_an_archive():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("a", torch.quantize_per_tensor(R(3, 4), 0.1, 3, torch.quint8))
+            scales, zeros = torch.tensor([0.1, 0.2, 0.3]), torch.tensor([0, 1, 2])
+            self.register_buffer("b", torch.quantize_per_channel(R(3, 4), scales, zeros, 0, torch.qint8))
+
+        def forward(self, x):
+            return x + self.a.dequantize() * self.b.dequantize()
+
+    net, x = Net(), R(3, 4)
+    program = torch.jit.script(net)
+    for one in (reloaded(program), reloaded(torch.jit.freeze(program.eval()))):
+        assert torch.equal(one(x), net(x))
+
+
+def test_the_text_has_pytorch_s_operators():
+    program = torch.jit.script(MODELS["linear"]()[0])
+    assert "torch.quantize_per_tensor(" in program.quant.code
+    assert "ops.quantized.linear(x, " in getattr(program.net, "0").code
+
+
+def test_a_script_is_made_of_the_weights_that_a_layer_has_then():
+    model, x = MODELS["linear"]()
+    other = copy.deepcopy(model)
+    other.net[0].set_weight_bias(torch.quantize_per_tensor(torch.ones(7, 5), 0.1, 0, torch.qint8), torch.ones(7))
+    assert torch.equal(torch.jit.script(model)(*x), model(*x))
+    assert torch.equal(torch.jit.script(other)(*x), other(*x))
+    assert not torch.equal(other(*x), model(*x))
+
+
+def test_programs_of_quantized_tensors_say_that_they_need_python(tmp_path):
+    torch.jit.script(MODELS["linear"]()[0]).save(tmp_path / "q.pt")
+    with zipfile.ZipFile(tmp_path / "q.pt") as file:
+        name = next(each for each in file.namelist() if each.endswith("program.txt"))
+        assert "quantize" in file.read(name).decode()
+
+
+# -- archives that are not as they should be ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def state(monkeypatch):
+    """Save a program whose packed weights say something else than they are."""
+    from torch.jit._script import saving
+
+    def save(model, change):
+        given = saving.state_of
+
+        def state_of(value):
+            name, parts = given(value)
+            return name, change(*parts)
+
+        monkeypatch.setattr(saving, "state_of", state_of)
+        file = io.BytesIO()
+        torch.jit.save(torch.jit.script(model), file)
+        monkeypatch.setattr(saving, "state_of", given)
+        return io.BytesIO(file.getvalue())
+
+    return save
+
+
+def configured(*numbers):
+    def change(form, tensors, bias):
+        return form, [torch.tensor(numbers, dtype=torch.int16), tensors[1]], bias
+
+    return change
+
+
+HOSTILE = {
+    "bias of another size": (nnq.Linear(4, 3), lambda w, b: (w, torch.zeros(2)), "its bias must be 3 floats, got torch.float32 of shape"),
+    "bias of ints": (nnq.Linear(4, 3), lambda w, b: (w, torch.zeros(3, dtype=torch.int64)), "its bias must be 3 floats"),
+    "floats of three dims": (nnq.Linear(4, 3), lambda w, b: (torch.zeros(1, 2, 3), b), "its weight must have two dims"),
+    "bytes without a sign": (
+        nnq.Linear(4, 3), lambda w, b: (torch.quantize_per_tensor(torch.zeros(3, 4), 1.0, 0, torch.quint8), b), "its weight must be of torch.qint8"
+    ),
+    "configuration cut off": (nnq.Conv2d(2, 3, 1), configured(2, 1, 1), "its configuration must be 11 numbers of int16"),
+    "no stride": (nnq.Conv2d(2, 3, 1), configured(2, 0, 1, 0, 0, 1, 1, 0, 0, 1, 0), r"stride \[0, 1\]"),
+    "no groups": (nnq.Conv2d(2, 3, 1), configured(2, 1, 1, 0, 0, 1, 1, 0, 0, 0, 0), "groups 0 fit no convolution"),
+    "two groups of three": (nnq.Conv2d(2, 3, 1), configured(2, 1, 1, 0, 0, 1, 1, 0, 0, 2, 0), "has no 2 groups"),
+    "negative padding": (nnq.Conv2d(2, 3, 1), configured(2, 1, 1, -1, 0, 1, 1, 0, 0, 1, 0), r"padding \[-1, 0\]"),
+    "another form": (nnq.Conv2d(2, 3, 1), lambda form, tensors, bias: ("9", tensors, bias), "its form is '9'"),
+    "no weight": (nnq.Conv2d(2, 3, 1), lambda form, tensors, bias: (form, tensors[:1], bias), "it has 1 and 1 tensors"),
+    "rows without scales": (
+        nnq.Embedding(3, 4), lambda form, tensors, a, b: (form, [torch.quantize_per_tensor(torch.zeros(3, 4), 1.0, 0, torch.quint8)], a, b), "scale each"
+    ),
+    "rows of three bits": (nnq.Embedding(3, 4), lambda form, tensors, a, b: (form, tensors, a, [3]), "rows must be of 8 or 4 bits"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_packed_weights_that_cannot_be_are_refused(name, state):
+    layer, change, message = HOSTILE[name]
+    with pytest.raises(RuntimeError, match=message):
+        torch.jit.load(state(layer, change))
+
+
+def test_packed_weights_of_another_class_are_refused(tmp_path):
+    torch.jit.save(torch.jit.script(nnq.Conv2d(2, 3, 1)), tmp_path / "a.pt")
+    with zipfile.ZipFile(tmp_path / "a.pt") as given, zipfile.ZipFile(tmp_path / "b.pt", "w") as made:
+        for name in given.namelist():
+            data = given.read(name)
+            if name.endswith(".py"):
+                data = data.replace(b"quantized.Conv2dPackedParamsBase", b"quantized.Conv3dPackedParamsBase")
+            made.writestr(name, data)
+    with pytest.raises(
+        RuntimeError, match="has a .*Conv2dPackedParamsBase where its program has a .*Conv3dPackedParamsBase"
+    ):
+        torch.jit.load(tmp_path / "b.pt")
