@@ -513,6 +513,12 @@ def test_what_is_not_the_largest_has_no_part_in_its_tangent(function):
     close(tie, torch.tensor(1.5))
 
 
+def test_gradients_are_shared_by_more_than_half_precision_counts():
+    x = torch.zeros(70000, dtype=torch.float16, requires_grad=True)
+    x.amax().backward(torch.tensor(4096.0, dtype=torch.float16))
+    close(x.grad, torch.full_like(x, 4096 / 70000))
+
+
 def test_a_tangent_that_comes_through_is_no_alias():
     x, v = torch.ones(3), torch.ones(3)
     for function in (lambda x: x + 1, lambda x: torch.relu(x), lambda x: x + torch.zeros(2, 3), lambda x: x.max(0)[0]):
