@@ -82,7 +82,7 @@ Tracer::Recording::Recording(Tracer* t) : before_(std::exchange(tracer, t)), key
     thread_keys.include &= Keys(~key(DispatchKey::Trace));
 }
 void Tracer::value_was_read(const torch::Tensor& t, const char* what) {
-  if (tracer && tracer->reads_ && (thread_keys.include & key(DispatchKey::Trace))) tracer->reads_(t, what);
+  if (tracer && tracer->reads_ && (keys_of_thread(0) & key(DispatchKey::Trace))) tracer->reads_(t, what);
 }
 Tracer::Recording::~Recording() {
   tracer = before_;
@@ -417,7 +417,7 @@ TypePtr Tracer::type(const torch::Tensor& t) {
   return made;
 }
 
-void Tracer::record(const Row& row, std::vector<Value*> inputs, Result& r) {
+void Tracer::record(const Row& row, const torch::Value* arguments, std::vector<Value*> inputs, Result& r) {
   const Schema& s = row.schema;
   Graph& g = *graph_;
   const Callee& to = callee(row);
@@ -426,6 +426,7 @@ void Tracer::record(const Row& row, std::vector<Value*> inputs, Result& r) {
     Value* v = by->add_output(type(t));
     if (t) set_value(t, v);
   };
+  bool answered = false;
   for (int i = 0; i < s.result_count; ++i) {
     switch (s.results[i].kind) {
       case Kind::Tensor:
@@ -442,6 +443,7 @@ void Tracer::record(const Row& row, std::vector<Value*> inputs, Result& r) {
         break;
       case Kind::Bool:
         n->add_output(bool_type());
+        answered = true;
         break;
       case Kind::Float:
         n->add_output(float_type());
@@ -456,6 +458,10 @@ void Tracer::record(const Row& row, std::vector<Value*> inputs, Result& r) {
   n->set_signature(to.signature);
   room_ = std::move(inputs);
   forget_dead();
+  if (answered && reads_ && !row.attr.is_hidden)
+    for (int i = 0; i < s.count; ++i)
+      if (s.params[i].kind == Kind::Tensor && arguments[i].tensor)
+        reads_(reinterpret_cast<const torch::Tensor&>(arguments[i].tensor), std::string(s.op_name()).c_str());
 }
 
 // --- calls of functions ---
@@ -568,7 +574,7 @@ void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result
   t->failed_ = true;
   row.invoke(arguments, result, keys_below(DispatchKey::Trace));
   t->failed_ = failed;
-  t->record(row, std::move(inputs), result);
+  t->record(row, arguments, std::move(inputs), result);
 }
 
 }  // namespace torch::program

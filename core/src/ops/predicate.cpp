@@ -4,6 +4,7 @@
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
+#include "torch/core/reads.h"
 #include "torch/core/wrapper.h"
 
 namespace torch {
@@ -13,6 +14,7 @@ namespace {
 bool truth(const char* op, const Tensor& t) {
   TORCH_CHECK_IMPLEMENTED(!t.is_meta(), op, ": a meta tensor has no values to compare");
   values_to_read(op, t);
+  value_is_read(t, op);
   return number_of(values_to_read(op, all(t))).to_double() != 0;
 }
 

@@ -184,3 +184,29 @@ def test_sequences_that_are_packed_by_lengths_of_a_tensor_are_refused():
 
     with pytest.raises(UserError, match="goes on by whether"):
         export(Module(forward), (torch.randn(2, 5, 4), torch.tensor([5, 3])))
+
+
+def test_a_tensor_made_of_a_tensor_follows_it():
+    def forward(_, x, t):
+        return x * torch.tensor(t, dtype=torch.float64) + torch.as_tensor(t, dtype=torch.float64) + torch.tensor([1.0])
+
+    with pytest.warns(UserWarning, match="copy construct"):
+        holds(forward, (X, torch.tensor(2.0)), (X, torch.tensor(3.0)))
+    with pytest.raises(
+        UserError, match="a list in which there are tensors, whose values would be constants: torch.stack"
+    ):
+        export(Module(lambda _, x, t: x * torch.tensor([t, 1.0])[0]), (X, torch.tensor(2.0)))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, t: x.reshape(t, -1),
+        lambda x, t: x.view(-1, t),
+        lambda x, t: x[None].expand(t, 3, 4),
+        lambda x, t: x.repeat(t, 1),
+        lambda x, t: x.new_zeros(t, 2),
+    ],
+)
+def test_sizes_one_by_one_may_be_tensors(call):
+    holds(lambda _, x, t: call(x, t), (X, torch.tensor(2)), (X, torch.tensor(3)))

@@ -7,6 +7,7 @@ import warnings
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
 
 class Net(nn.Module):
@@ -326,6 +327,38 @@ def test_a_size_as_an_index_follows_the_size():
 def test_a_tensor_in_the_place_of_a_number_is_told():
     with pytest.warns(torch.jit.TracerWarning, match="to a Python number"):
         torch.jit.trace(lambda t: torch.full((2,), t), (torch.tensor(2.0),), check_trace=False)
+
+
+@pytest.mark.parametrize(
+    "function, text",
+    [
+        (lambda x, t: x * torch.equal(x, t), "Asking torch.equal"),
+        (lambda x, t: x * torch.allclose(x, t), "Asking torch.allclose"),
+        (lambda x, t: x * torch.is_nonzero(t.sum()), "Python boolean"),
+        (lambda x, t: F.leaky_relu(x, t[0]), "Python number"),
+        (lambda x, t: F.pad(x, (1, 0), value=t[0]), "Python number"),
+        (lambda x, t: F.one_hot(t.long()), "Python integer"),
+        (lambda x, t: F.cross_entropy(x, x, label_smoothing=t[0]), "Python"),
+        (lambda x, t: nn.utils.rnn.pack_padded_sequence(x[:, None], t[:1] + 2).data, "Python list"),
+    ],
+)
+def test_what_torch_reads_of_values_is_told_with_the_line_that_calls_it(function, text):
+    with pytest.warns(torch.jit.TracerWarning, match=text) as told:
+        torch.jit.trace(function, (torch.tensor([1.0, 2.0, 3.0]), torch.tensor([0.5, 0.0, 1.0])), check_trace=False)
+    assert {each.filename for each in told} == {__file__}
+
+
+def test_what_torch_reads_of_sizes_is_not_told():
+    def f(x, t):
+        y = F.interpolate(x[None, None], scale_factor=2)[0, 0, :, : x.shape[1]]
+        return F.pad(y, (x.shape[0] // 2, 0)).tensor_split(t)[0], y.narrow(0, t.max(), 1)
+
+    x, t = torch.arange(6.0).reshape(2, 3), torch.tensor([1, 2])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        traced = torch.jit.trace(f, (x, t))
+    x, t = torch.arange(12.0).reshape(3, 4), torch.tensor([3, 4])
+    assert all(map(torch.equal, traced(x, t), f(x, t)))
 
 
 @pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU, nn.RNN])

@@ -141,6 +141,32 @@ def test_a_tensor_in_place_of_a_number_is_refused(function):
     assert torch.equal(make_fx(lambda x: function(x, t))(x)(x), function(x, t))  # a constant may be one
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, t: x.narrow(0, t, 1),
+        lambda x, t: x.tensor_split(t)[0],
+        lambda x, t: x.tensor_split(t[None])[0],
+    ],
+)
+def test_a_place_that_a_tensor_names_is_refused(function):
+    x, t = torch.randn(3), torch.tensor(1)
+    with pytest.raises(
+        RuntimeError, match=r"make_fx: the function gives an operator, in place of a number, a tensor that depends"
+    ):
+        make_fx(lambda x, t: function(x, t) * 1)(x, t)
+    assert torch.equal(make_fx(lambda x: function(x, t))(x)(x), function(x, t))  # a constant may be one
+
+
+@pytest.mark.parametrize("ask", [torch.equal, torch.allclose, torch.Tensor.equal])
+def test_questions_about_values_are_refused(ask):
+    with pytest.raises(RuntimeError, match=r"make_fx: the function asks torch\.(equal|allclose) about a tensor"):
+        make_fx(lambda x, y: x * 2 if ask(x, y) else x)(torch.ones(2), torch.ones(2))
+    one = torch.ones(2)
+    made = make_fx(lambda x: x * 2 if ask(one, one) else x)(torch.ones(2))  # about constants they may be asked
+    assert made(torch.ones(2)).tolist() == [2, 2]
+
+
 @pytest.mark.parametrize("function", [lambda x, t: x[t], lambda x, t: x.view(1, 3)[:, t], lambda x, t: x[1:][t, None]])
 def test_a_tensor_as_the_number_of_an_index_is_refused(function):
     x, t = torch.randn(3), torch.tensor(1)

@@ -3,6 +3,7 @@
 
 #include "ops/view/geometry.h"
 #include "torch/core/ops/view.h"
+#include "torch/core/reads.h"
 #include "torch/core/wrapper.h"
 
 namespace torch {
@@ -104,7 +105,9 @@ Tensor narrow_tensor_composite(const Tensor& self, int64_t dim, const Tensor& st
   TORCH_CHECK(start.dim() == 0 && is_integral(start.dtype()), "narrow: start must be a 0-dim integral Tensor, got ",
               start);
   TORCH_CHECK_IMPLEMENTED(!start.is_meta(), "narrow: start has no value on the Meta device");
-  return narrow_composite(self, dim, number_of(values_to_read("narrow", start)).to_int(), length);
+  const Tensor value = values_to_read("narrow", start);
+  value_is_read(start, kReadAsNumber);
+  return narrow_composite(self, dim, number_of(value).to_int(), length);
 }
 
 Tensor diagonal_kernel(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {

@@ -2,6 +2,7 @@
 #include "ops/view/geometry.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/view.h"
+#include "torch/core/reads.h"
 #include "torch/core/wrapper.h"
 
 namespace torch {
@@ -120,6 +121,7 @@ std::vector<Tensor> tensor_split_tensor_composite(const Tensor& self, const Tens
   TORCH_CHECK(where.dtype() == DType::Int64 && where.dim() <= 1,
               "tensor_split: tensor_indices_or_sections must be a 0-d or 1-d int64 tensor, got ", where);
   const Tensor places = values_to_read("tensor_split", where);
+  value_is_read(where, kReadAsNumber);
   if (where.dim() == 0) return tensor_split(self, number_of(places).to_int(), dim);
   const Tensor here = places.device() == Device() ? places : readable(_to_copy(places, std::nullopt, Device()));
   std::vector<int64_t> indices;

@@ -74,7 +74,8 @@ class TORCH_PROGRAM_API Tracer {
     if (locator_) locator_->locate(*graph_);
   }
 
-  // Asked when values of a tensor become numbers of the host's program; null for not at all.
+  // Asked when values of a tensor become numbers of the host's program, also by the answer of an operator (then `what`
+  // is its name: "equal"); null for not at all.
   using Reads = std::function<void(const torch::Tensor& t, const char* what)>;
   void set_reads(Reads f) { reads_ = std::move(f); }
   // From here on an operator that would write to the memory of this tensor is an error, before it does.
@@ -105,7 +106,7 @@ class TORCH_PROGRAM_API Tracer {
   };
   const Callee& callee(const Row& row);
   TypePtr type(const torch::Tensor& t);
-  void record(const Row& row, std::vector<Value*> inputs, Result& result);
+  void record(const Row& row, const torch::Value* arguments, std::vector<Value*> inputs, Result& result);
   Value* constant(Cell c, int64_t at = -1, std::string_view name = {});
   std::vector<Value*> inputs_of(const Row& row, const torch::Value* arguments);
   // An int that was read of a tensor, until a call takes it.

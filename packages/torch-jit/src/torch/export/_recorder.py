@@ -35,6 +35,15 @@ _ANSWERS = {
 }  # fmt: skip
 
 
+def _copied(x, dtype=None, device=None, requires_grad=False, pin_memory=False):
+    copy = x.detach().to(dtype=dtype, device=device, copy=True)
+    return copy.requires_grad_() if requires_grad else copy
+
+
+def _converted(x, dtype=None, device=None):
+    return x if dtype in (None, x.dtype) and device is None else x.to(dtype=dtype, device=device)
+
+
 _recording = threading.local()
 
 
@@ -248,6 +257,16 @@ class Recorder(Writes, Values, TorchFunctionMode):
         composed = getattr(func, "_composed", None) or getattr(func, "__wrapped__", None)
         if composed is not None:  # of operators: F.normalize
             return self._within(composed, *args, **kwargs)
+        if name in _FRESH:
+            given, *rest = [*args, *(() if args else (kwargs.pop("data"),))]
+            if isinstance(given, torch.Tensor):
+                return self._within(_copied if name == "tensor" else _converted, given, *rest, **kwargs)
+            if any(isinstance(each, torch.Tensor) and self.knows(each) for each in pytree.tree_leaves(given)):
+                raise self.refuse(
+                    f"gives torch.{name} a list in which there are tensors, whose values would be constants: "
+                    "torch.stack makes one tensor of several"
+                )
+            args = (given, *rest)
         result = func(*args, **kwargs)
         if name in _FRESH:
             self.fresh(result)

@@ -94,7 +94,7 @@ def _spellings(schema, args, kwargs):
     if len(places) == 1 and places[0].type == "Tensor[]":
         yield (args,), kwargs  # the tensors one by one: block_diag(x, y)
     for i, a in enumerate(places):
-        if re.fullmatch(r"int\[\d*\]\??", a.type) and len(args) > i and all(_is_int(v) for v in args[i:]):
+        if re.fullmatch(r"int\[\d*\]\??", a.type) and len(args) > i and all(map(_is_size, args[i:])):
             yield (*args[:i], tuple(args[i:])), kwargs
             break
 
@@ -126,7 +126,9 @@ def found_in_values(name: str, arguments: dict, results: list) -> tuple[int, lis
 _IGNORED = {"requires_grad", "pin_memory", "layout", "out", "non_blocking"}
 
 
-def _is_int(value):
+def _is_size(value):
+    if isinstance(value, torch.Tensor):
+        return value.dim() == 0 and not (value.is_floating_point() or value.is_complex() or value.dtype is torch.bool)
     return isinstance(value, int) and not isinstance(value, bool)
 
 

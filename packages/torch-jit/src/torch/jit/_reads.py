@@ -37,13 +37,38 @@ def current():
     return getattr(_thread, "tracer", None)
 
 
-def _asked(frame):
-    """The tracer, when code other than torch itself asks: what that does with sizes holds for any."""
-    tracer = current()
-    if tracer is None or not ir._native._tracing():
-        return None
+def _is_own(frame):
     name = frame.f_globals.get("__name__") or ""
-    return None if name == "torch" or name.startswith("torch.") else tracer
+    return name == "torch" or name.startswith("torch.")
+
+
+def _warn_of(tensor, text, frame):
+    """Warns where a value of a tensor becomes a constant. Of torch's own code that is read which depends on more than sizes:
+    what that does with sizes holds for any."""
+    tracer = current()
+    if tracer is None or not ir._native._tracing() or not tracer.has_value(tensor):
+        return
+    if _is_own(frame):
+        asks_size = text in _OF_SIZE or frame.f_globals["__name__"].startswith("torch.jit.")
+        if asks_size or _is_of_sizes(tracer.value_of(tensor)):
+            return
+        while frame.f_back is not None and _is_own(frame):
+            frame = frame.f_back
+    warn(text, frame)
+
+
+def _is_of_sizes(value):
+    """Whether a value of the graph is computed of nothing but sizes and constants."""
+    open_values, seen = [value], set()
+    while open_values:
+        node = open_values.pop().node()
+        if node.kind() in ("prim::NumToTensor", "prim::Constant") or node in seen:
+            continue
+        if node.kind() in ("prim::Param", "prim::GetAttr") or len(seen) > 50:
+            return False
+        seen.add(node)
+        open_values += node.inputs()
+    return True
 
 
 def warn(text, frame):
@@ -60,9 +85,7 @@ def warn(text, frame):
 
 def _reads(name, text):
     def read(self, *args, **kwargs):
-        tracer = _asked(frame := sys._getframe(1))
-        if tracer is not None and tracer.has_value(self):
-            warn(text, frame)
+        _warn_of(self, text, sys._getframe(1))
         return getattr(_before[name], "__get__")(self, type(self))(*args, **kwargs)  # noqa: B009
 
     read.__name__ = name
@@ -166,10 +189,15 @@ def read_by_operators(tensor, what):
         return
     if what == ir._native.READ_AS_INDEX:
         tracer.note_int(_before["__index__"].__get__(tensor)(), tracer.value_of(tensor))
-    elif what == ir._native.READ_AS_NUMBER and not tensor.is_floating_point() and not tensor.is_complex():
+    elif what == ir._native.READ_AS_NUMBER and not (tensor.is_floating_point() or tensor.is_complex() or tensor.dim()):
         tracer.note_int(int(_before["item"](tensor)), tracer.value_of(tensor))
-    elif what == ir._native.READ_AS_NUMBER and _asked(frame := sys._getframe(1)) is not None:
-        warn("Converting a tensor to a Python number", frame)
+    elif what == ir._native.READ_AS_NUMBER:
+        _warn_of(tensor, "Converting a tensor to a Python number", sys._getframe(1))
+    elif what in ("equal", "allclose"):
+        _warn_of(tensor, f"Asking torch.{what} about a tensor", sys._getframe(1))
+
+
+_OF_SIZE = "Using len to get tensor shape", "Iterating over a tensor"
 
 
 def _standins():
@@ -177,8 +205,8 @@ def _standins():
         "__bool__": "Converting a tensor to a Python boolean",
         "__int__": "Converting a tensor to a Python integer",
         "__float__": "Converting a tensor to a Python float",
-        "__len__": "Using len to get tensor shape",
-        "__iter__": "Iterating over a tensor",
+        "__len__": _OF_SIZE[0],
+        "__iter__": _OF_SIZE[1],
         "item": "Converting a tensor to a Python number",
         "tolist": "Converting a tensor to a Python list",
         "numpy": "Converting a tensor to a NumPy array",

@@ -190,6 +190,8 @@ def _hollow(tensor):
 
 
 _AS_NUMBERS = {
+    "equal": "asks torch.equal about a tensor",
+    "allclose": "asks torch.allclose about a tensor",
     _native.READ_AS_NUMBER: "gives an operator, in place of a number, a tensor",
     _native.READ_AS_INDEX: "takes as an index a tensor",
 }
@@ -273,7 +275,7 @@ class _Recorder:
         )
 
     def hear(self, tensor: torch.Tensor, what: str) -> None:
-        """Told by the core that an operator takes a tensor for a number: refused when the operator is called."""
+        """Told by the core that an operator takes a tensor for a number, or answers by one: refused when the next is called."""
         if what in _AS_NUMBERS and self._refused is None:
             self._refused = self._error(tensor, _AS_NUMBERS[what])
 
