@@ -226,7 +226,7 @@ def test_the_most_specific_pair_is_chosen():
     finally:
         kl._KL_REGISTRY.clear()
         kl._KL_REGISTRY.update(known)
-        kl._KL_MEMOIZE.clear()
+        kl.registry._chosen.cache_clear()
 
 
 def test_divergences_are_differentiable():

@@ -4,6 +4,7 @@ import random
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 TABLE = torch.arange(17.0)
 LINES = (
@@ -46,3 +47,39 @@ def test_random_functions_of_sizes_of_results_give_what_python_gives(seed, tmp_p
         got = compiled(x)
         assert got[1:] == expected[1:], body
         assert torch.equal(got[0], expected[0]), body
+
+
+CHECKED = {
+    "classes within bounds": (lambda x: F.one_hot(x, 4), torch.tensor([1, 2]), torch.tensor([1, 7]), "smaller than num_classes"),
+    "classes not negative": (lambda x: F.one_hot(x, 4), torch.tensor([1, 2]), torch.tensor([-1, 2]), "non-negative"),
+    "chances": (lambda x: F.binary_cross_entropy(x, x), torch.tensor([0.5]), torch.tensor([1.5]), "between 0 and 1"),
+    "variances": (lambda x: F.gaussian_nll_loss(x, x, x), torch.tensor([0.5]), torch.tensor([-0.5]), "negative"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"fullgraph": True}, {"backend": lambda g, i: g.forward}], ids=["plain", "whole", "own"]
+)
+@pytest.mark.parametrize("name", CHECKED)
+def test_values_that_torch_refuses_are_refused_by_a_program(name, options):
+    function, good, bad, words = CHECKED[name]
+    with pytest.raises((RuntimeError, ValueError), match=words) as wanted:
+        function(bad)
+    compiled = torch.compile(function, **options)
+    for _ in range(2):
+        assert torch.equal(compiled(good), function(good))
+    with pytest.raises(type(wanted.value), match=words):
+        compiled(bad)
+    assert torch.equal(compiled(good), function(good)) and len(compiled._compiled.programs) == 1
+
+
+def test_a_check_behind_a_write_to_an_argument_does_not_write_twice():
+    def f(x, classes):
+        x.add_(1)
+        return F.one_hot(classes, 4) + x
+
+    compiled, x = torch.compile(f, fullgraph=True), torch.zeros(2, 4)
+    compiled(x, torch.tensor([1, 2]))
+    with pytest.raises(RuntimeError):
+        compiled(x, torch.tensor([1, 7]))
+    assert x.tolist() == [[2] * 4] * 2

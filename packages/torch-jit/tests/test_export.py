@@ -826,3 +826,34 @@ def test_tensors_that_a_module_holds_keep_their_names():
 def test_tensors_one_by_one_are_a_list_also_where_something_is_given_by_name():
     module = Module(lambda _, x, y: (torch.meshgrid(x, y, indexing="xy"), torch.meshgrid(x, y), torch.block_diag(x, y)))
     same(module, export(module, (torch.ones(3), torch.arange(2.0))), torch.ones(3), torch.arange(2.0))
+
+
+def test_a_loop_that_only_multiples_of_the_example_leave_out_is_noticed():
+    """Alone, the size of x changes to multiples of 3 only: at others x and y have to change together."""
+
+    class Turns(nn.Module):
+        def forward(self, x, y):
+            total = x
+            for _ in range(x.shape[0] % 3):
+                total = total + (y + x)
+            return total
+
+    example = torch.ones(3, 4), torch.ones(3, 4)
+    with pytest.raises(UserError, match="depends on a size that was to change"):
+        export(Turns(), example, dynamic_shapes={"x": {0: Dim.DYNAMIC}, "y": {0: Dim.DYNAMIC}})
+    program = export(Turns(), example, dynamic_shapes={"x": {0: Dim.AUTO}, "y": {0: Dim.AUTO}})
+    with pytest.raises(RuntimeError, match="Guard failed"):
+        program.module()(torch.ones(5, 4), torch.ones(5, 4))
+
+
+def test_a_size_that_changes_to_multiples_only_stays_so():
+    class Thirds(nn.Module):
+        def forward(self, x, y):
+            return x.view(3, -1, 4).sum(0), y * 2
+
+    program = export(
+        Thirds(), (torch.ones(3, 4), torch.ones(3, 4)), dynamic_shapes={"x": {0: Dim.DYNAMIC}, "y": {0: Dim.DYNAMIC}}
+    )
+    x, y = torch.arange(24.0).view(6, 4), torch.ones(5, 4)
+    for found, wanted in zip(program.module()(x, y), Thirds()(x, y)):
+        assert torch.equal(found, wanted)

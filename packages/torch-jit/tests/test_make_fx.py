@@ -1,6 +1,7 @@
 """make_fx: the operators that a call ran, as a graph."""
 
 import copy
+import dataclasses
 import pickle
 
 import pytest
@@ -281,3 +282,20 @@ def test_each_run_has_a_tensor_made_of_numbers_of_its_own():
         assert torch.equal(traced(torch.zeros(2)), torch.full((2,), 4.0))
     assert "lift_fresh_copy" in traced.code
     assert torch.equal(CSEPass()(traced).graph_module(torch.zeros(2)), torch.full((2,), 4.0))
+
+
+@dataclasses.dataclass
+class Scored:
+    score: torch.Tensor
+    parts: list
+    count: int = 3
+
+
+@pytest.mark.parametrize("mode", ["real", "fake", "symbolic"])
+def test_an_object_of_a_data_class_is_made_anew_by_each_run(mode):
+    def scored(x):
+        return {"out": Scored(x * 2, [x + 1, x.sum()], 4)}
+
+    found = make_fx(scored, tracing_mode=mode)(torch.ones(3))(torch.tensor([1.0, 2.0, 3.0]))["out"]
+    assert type(found) is Scored and found.count == 4 and found.score.tolist() == [2, 4, 6]
+    assert found.parts[0].tolist() == [2, 3, 4] and found.parts[1] == 6

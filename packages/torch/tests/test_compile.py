@@ -3,6 +3,7 @@
 import copy
 import io
 
+import pytest
 import torch
 import torch._dynamo
 import torch._dynamo.config
@@ -66,3 +67,30 @@ def test_lazy_properties_of_distributions_are_part_of_the_program():
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(gradient, torch.autograd.grad(expected.sum(), logits)[0])
     assert best.tolist() == [2, 0]
+
+
+D = torch.distributions
+FAMILIES = {
+    "normal": lambda p: D.Normal(p, p.exp()).log_prob(p),
+    "samples": lambda p: D.Normal(p, 1.0).rsample() + D.Categorical(logits=p).sample().unsqueeze(1),
+    "categorical": lambda p: D.Categorical(logits=p).entropy() + D.Categorical(probs=p.softmax(-1)).log_prob(p.argmax(1)),
+    "bernoulli": lambda p: D.Bernoulli(probs=p.sigmoid()).log_prob((p > 0).float()),
+    "beta": lambda p: D.Beta(p.exp(), p.exp()).rsample(),
+    "independent": lambda p: D.Independent(D.Normal(p, 1.0), 1).log_prob(p),
+    "matrix": lambda p: D.MultivariateNormal(p, torch.eye(3)).log_prob(p),
+    "divergence": lambda p: D.kl_divergence(D.Normal(p, 1.0), D.Normal(0 * p, 2.0)),
+    "mixture": lambda p: D.MixtureSameFamily(D.Categorical(torch.ones(3)), D.Normal(p, 1.0)).log_prob(p[0]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_distributions_are_captured_whole_and_refuse_what_they_refused(name):
+    function, p = FAMILIES[name], torch.randn(3, 3)
+    compiled = torch.compile(function, fullgraph=True)
+    for seed in range(2):
+        torch.manual_seed(seed)
+        wanted = function(p)
+        torch.manual_seed(seed)
+        torch.testing.assert_close(compiled(p), wanted)
+    with pytest.raises(ValueError, match="to satisfy the constraint"):
+        compiled(torch.full((3, 3), torch.nan))

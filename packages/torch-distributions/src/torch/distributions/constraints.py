@@ -12,6 +12,7 @@ A constraint judges the last ``event_dim`` dims of a tensor together, so that ``
 from __future__ import annotations
 
 import torch
+from torch import _seams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from torch import Tensor
 
+
+#: whether all elements hold, where what follows is only another error
+_holds = _seams.operator("_holds")
 
 __all__ = [
     "Constraint",
@@ -333,7 +337,7 @@ class _Square(Constraint):
 class _Symmetric(_Square):
     def check(self, value: Tensor) -> Tensor:
         square = super().check(value)
-        if not square.all():
+        if value.shape[-2] != value.shape[-1]:
             return square
         return torch.isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
 
@@ -341,7 +345,7 @@ class _Symmetric(_Square):
 class _PositiveSemidefinite(_Symmetric):
     def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
-        if not symmetric.all():
+        if not _holds(symmetric):
             return symmetric
         return torch.linalg.eigvalsh(value).ge(0).all(-1)
 
@@ -349,7 +353,7 @@ class _PositiveSemidefinite(_Symmetric):
 class _PositiveDefinite(_Symmetric):
     def check(self, value: Tensor) -> Tensor:
         symmetric = super().check(value)
-        if not symmetric.all():
+        if not _holds(symmetric):
             return symmetric
         return torch.linalg.cholesky_ex(value).info.eq(0)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
 
 import torch
+from torch import _seams
 from torch._seams import checked
 
 from . import constraints
@@ -21,6 +23,15 @@ if TYPE_CHECKING:
 
 
 __all__ = ["Distribution"]
+
+
+@functools.cache
+def _is_lazy(kind, name):
+    return any(isinstance(vars(c).get(name), lazy_property) for c in kind.__mro__)
+
+
+#: whether all elements hold, which nothing goes on by but an error: programs of torch.compile ask the same
+_holds = _seams.operator("_holds")
 
 
 @checked
@@ -95,7 +106,7 @@ class Distribution:
         """Whether a parameter was given; else it is computed from others when it is asked for."""
         if name in vars(self):
             return True
-        return not any(isinstance(vars(c).get(name), lazy_property) for c in type(self).__mro__)
+        return not _is_lazy(type(self), name)
 
     # --- shapes
 
@@ -272,7 +283,7 @@ class Distribution:
             warnings.warn(f"{name} does not define `support`: values are not checked", stacklevel=3)
             return
         inside = support.check(value)
-        if not inside.all():
+        if not _holds(inside):
             raise ValueError(
                 f"Expected value argument (Tensor of shape {shape}) to be within the support ({support}) of the "
                 f"distribution {name}, but found invalid values: {_first_outside(value, inside)}"
@@ -295,7 +306,7 @@ class Distribution:
 def check_parameter(family, name, value, constraint, seen=None):
     """ValueError unless ``value``, or ``seen`` of it, satisfies the constraint; the message shows ``value``."""
     inside = constraint.check(value if seen is None else seen)
-    if not inside.all():
+    if not _holds(inside):
         raise ValueError(
             f"Expected parameter {name} (Tensor of shape {tuple(value.shape)}) of distribution {family} "
             f"to satisfy the constraint {constraint}, but found invalid values: {_first_outside(value, inside)}"

@@ -355,7 +355,7 @@ def _operator(observer, function, args, kwargs):
         )
 
     result = _used(observer, function, given, kwargs, run)
-    if not isinstance(result, (torch.Tensor, tuple, list)) and result is not None:
+    if not isinstance(result, (torch.Tensor, tuple, list)) and result is not None and name != "_holds":
         observer.stop(f"{name} gives a {type(result).__name__}")
     return result
 

@@ -229,10 +229,11 @@ def _finish(observer, result, compiled):
     graph = observer.graph
     _join_saved(graph)
     pure = _scan(observer, graph)
-    if not pure and observer.catches:
+    if observer.catches and (observer.writes or not pure):
         observer.stop("errors are caught around operators that change tensors or draw random numbers")
     if observer.reason is not None:
         return None
+    _state_checks(graph)
     graph.setLocation(None)
     values = [t.value() if isinstance(t, Size) else observer.tracer.value_of(t) for t in outputs.tensors]
     graph.registerOutput(_tuple(graph, values))
@@ -256,8 +257,14 @@ def _finish(observer, result, compiled):
         outputs.held,
         device,
         observer.sets_grad,
-        pure,
+        pure and not (observer.writes and _writes_to_inputs(graph)),
     )
+
+
+def _writes_to_inputs(graph):
+    """Whether a graph changes what was there before, and not only what it makes."""
+    aliases = graph.alias_db()
+    return any(aliases.has_writers(value) for value in graph.inputs())
 
 
 def _join_saved(graph):
@@ -268,6 +275,22 @@ def _join_saved(graph):
         if node.kind() == "aten::detach" and node.output().type().requires_grad():
             node.output().replaceAllUsesWith(node.inputsAt(0))
             node.destroy()
+
+
+def _state_checks(graph):
+    """What torch asked of values before it went on (classes within bounds, chances between 0 and 1) is asked at each call, and
+    raises where it no longer holds; the function as it was written then says what is wrong.
+    """
+    for node in list(graph.nodes()):
+        if node.kind() == "aten::_holds" and not node.output().uses():
+            check = graph.create("prim::If", [node.output()], 0)
+            check.insertAfter(node)
+            check.addBlock()
+            with graph.insert_point_guard(check.addBlock()):
+                raising = graph.create(
+                    "prim::RaiseException", [graph.insertConstant("a check of values does not hold")], 0
+                )
+                graph.insertNode(raising)
 
 
 def _tuple(graph, values):
@@ -288,7 +311,8 @@ def _check_blocks(observer, graph):
 
 
 def _scan(observer, graph):
-    """Look through a graph for what must not be in one; whether running it again has no visible effect."""
+    """Look through a graph for what must not be in one; whether running it again has no visible effect, if what it writes to
+    (``observer.writes``) is its own."""
     pure = True
     for node in graph.nodes():
         kind = node.kind()
@@ -307,8 +331,10 @@ def _scan(observer, graph):
                 name in _tables.VALUES and not finds
             ):
                 observer.stop(f"{name} goes by the values of a tensor")
-            if node.hasEffects() or node.isNondeterministic():
-                pure = pure and kind == "aten::set_grad_enabled"
+            if node.isNondeterministic():
+                pure = False
+            elif node.hasEffects() and kind != "aten::set_grad_enabled":
+                observer.writes = True
         elif kind == "prim::NumToTensor" and observer.takes_sizes:
             pass
         elif kind == "prim::PythonOp":

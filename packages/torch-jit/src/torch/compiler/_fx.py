@@ -21,7 +21,7 @@ _OF_SIZES = {
     "prim::exact_mul": operator.mul, "prim::exact_pow": operator.pow, "prim::abs": abs, "prim::max": max, "prim::min": min,
     "aten::floor": math.floor, "aten::ceil": math.ceil, "aten::round": round, "aten::div": operator.truediv, "aten::eq": operator.eq, "aten::ne": operator.ne, "aten::lt": operator.lt,
     "aten::le": operator.le, "aten::gt": operator.gt, "aten::ge": operator.ge, "aten::__not__": operator.not_, "aten::pow": operator.pow,
-    "aten::Int": int, "aten::Float": float, "aten::Bool": bool, "aten::sqrt": math.sqrt,
+    "aten::_holds": lambda t: bool(t.all()), "aten::Int": int, "aten::Float": float, "aten::Bool": bool, "aten::sqrt": math.sqrt,
 }  # fmt: skip
 _NUMBERS = ("int", "float", "bool")
 _LAYOUTS = (torch.strided, torch.sparse_coo)

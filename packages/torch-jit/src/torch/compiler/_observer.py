@@ -173,7 +173,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         self.state = state_of_thread()
         self.grad = self.entry_grad = torch.is_grad_enabled()
         self.error = None  # what a function that is followed raised
-        self.sets_grad = False
+        self.sets_grad = self.writes = False
         self.tries = self.catches = (
             False  # whether what is followed has an ``except``; whether an operator stands before one
         )

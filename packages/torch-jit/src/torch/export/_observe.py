@@ -115,6 +115,7 @@ class _Runs:
         """Recordings at sizes far from those of the example, where the program takes them. What is asked of a number that lost
         its name nobody sees, only that smaller sizes answer otherwise."""
         found, runs = [], _plans.far(self.leaves, moving, plans, guards)
+        runs += _plans.together(moving, plans, guards)
         for sizes in [*runs, *(_plans.small(moving, plans, guards) if asked.lost else ())]:
             with contextlib.suppress(Exception):  # as above
                 found.append((sizes, self.at(sizes, moving, *self.other_values(moving, tape)[0])))

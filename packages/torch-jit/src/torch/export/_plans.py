@@ -193,6 +193,23 @@ def far(
     return [run for run in runs if found and fits(run)]
 
 
+def together(moving: list[Symbol], plans: dict[str, list[int]], guards: list[Guard]) -> list[dict[str, int]]:
+    """Sizes at which all that are equal in the example change at once, where some were found to change alone only to multiples:
+    whether others are taken can depend on what they meet. None are given for which guards do not hold.
+    """
+    found = []
+    for _, group in itertools.groupby(sorted(moving, key=lambda s: s.example), key=lambda s: s.example):
+        group = list(group)
+        if len(group) < 2 or all(s.way in ("more", "signs") for s in group):
+            continue
+        for step in (1, 2, 5):
+            run = {name: sizes[0] for name, sizes in plans.items()}
+            run.update({s.name: s.example + step for s in group})
+            if all(s.least <= run[s.name] <= s.high for s in group) and all(g.holds(run) for g in guards):
+                found.append(run)
+    return found
+
+
 def small(moving: list[Symbol], plans: dict[str, list[int]], guards: list[Guard]) -> list[dict[str, int]]:
     """Sizes below that of the example, and some above. None are given for which guards do not hold."""
     found = []

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 __all__ = ["kl_divergence", "register_kl"]
 
 _KL_REGISTRY: dict = {}
-_KL_MEMOIZE: dict = {}
 
 
 def register_kl(type_p: type[Any], type_q: type[Any]) -> Callable[[F], F]:
@@ -44,7 +43,7 @@ def register_kl(type_p: type[Any], type_q: type[Any]) -> Callable[[F], F]:
 
     def decorator(function):
         _KL_REGISTRY[type_p, type_q] = function
-        _KL_MEMOIZE.clear()
+        _chosen.cache_clear()
         return function
 
     return decorator
@@ -89,6 +88,10 @@ def _dispatch_kl(type_p, type_q):
     return _KL_REGISTRY[by_p]
 
 
+#: what was found for a pair of classes is kept
+_chosen = functools.cache(_dispatch_kl)
+
+
 def kl_divergence(p: Any, q: Any) -> Tensor:
     """``E[log p(x) - log q(x)]`` for x from p, of the common batch shape.
 
@@ -98,10 +101,7 @@ def kl_divergence(p: Any, q: Any) -> Tensor:
     >>> kl_divergence(Normal(0.0, 1.0), Normal(1.0, 1.0))
     tensor(0.5000)
     """
-    pair = type(p), type(q)
-    if pair not in _KL_MEMOIZE:
-        _KL_MEMOIZE[pair] = _dispatch_kl(*pair)
-    function = _KL_MEMOIZE[pair]
+    function = _chosen(type(p), type(q))
     if function is NotImplemented:
         raise NotImplementedError(
             f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"

@@ -6,6 +6,7 @@ of Python for the same elements. Nothing that was seen is freed before the end, 
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import operator
 from contextlib import contextmanager, nullcontext
@@ -148,7 +149,7 @@ def _trace(f, args, table, with_grad_modes=False):
     mode.check()
     if with_grad_modes:
         grad_modes.note()
-    graph.output(pytree.tree_map(mode.written, result))
+    graph.output(pytree.tree_map(mode.given_back, result))
     graph.lint()
     made = GraphModule(mode.constants, graph)
     made.__class__.__name__ = (
@@ -259,6 +260,13 @@ class _Recorder:
             if value.layout is torch.strided:
                 self._note(value, node)
         return node
+
+    def given_back(self, value: Any) -> Any:
+        """A part of the result as the graph has it; an object of a data class is made anew."""
+        if not dataclasses.is_dataclass(value) or isinstance(value, type):
+            return self.written(value)
+        fields = {f.name: pytree.tree_map(self.given_back, getattr(value, f.name)) for f in dataclasses.fields(value)}
+        return self.graph.call_function(type(value), (), fields)
 
     def refuse(self, tensor: torch.Tensor, what: str) -> None:
         """Called before a tensor is read."""
