@@ -68,9 +68,8 @@ class Categorical(Chances, Distribution):
     def log_prob(self, value: Tensor) -> Tensor:
         if self._validate_args:
             self._validate_sample(value)
-        value = value.long().unsqueeze(-1)
-        shape = torch.broadcast_shapes(value.shape[:-1], self.logits.shape[:-1])
-        return self.logits.expand(shape + (-1,)).gather(-1, value.expand(shape + (1,))).squeeze(-1)
+        logits, value = torch.broadcast_tensors(self.logits, value.long().unsqueeze(-1))
+        return logits.gather(-1, value[..., :1]).squeeze(-1)
 
     def entropy(self) -> Tensor:
         logits = self.logits.clamp(min=torch.finfo(self.logits.dtype).min)  # 0 log 0 is 0

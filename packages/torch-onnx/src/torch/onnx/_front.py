@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import _pytree as pytree
 from torch.export import Dim, ExportedProgram, _export
+from torch.export._errors import UserError, UserErrorType
 from torch.export._observe import names_of_leaves
 
 from . import TrainingMode, _exported, _functions, select_model_mode_for_export
@@ -58,7 +60,12 @@ def export(model: Any, args: Any, kwargs: dict, options: Options) -> ONNXProgram
             contextlib.nullcontext() if options.dynamo else _functions.as_operators(options.own),
         ):
             located = _located(model, args, kwargs, options)
-            exported = _export(model, args, kwargs, _named_dims(options.dynamic_shapes), located)
+            try:
+                exported = _export(model, args, kwargs, _named_dims(options.dynamic_shapes), located)
+            except UserError as error:
+                if options.dynamo or options.dynamic_shapes is not None or error.error_type in _OF_ARGUMENTS:
+                    raise
+                return _traced(model, args, kwargs, located, error, opset, options)
     own = {_operator_name(k): _translator(k, v) for k, v in options.own.items()}
     fold = options.fold and training is not TrainingMode.TRAINING
     exporter = Exporter(
@@ -69,6 +76,48 @@ def export(model: Any, args: Any, kwargs: dict, options: Options) -> ONNXProgram
     if options.verbose:
         print(program)
     return program
+
+
+#: why neither an exported program nor a trace can be written
+_OF_ARGUMENTS = (UserErrorType.INVALID_INPUT, UserErrorType.INVALID_OUTPUT)
+
+
+class _OfLeaves(torch.nn.Module):
+    """A model as one of the tensors among its arguments; what else is among them stays."""
+
+    def __init__(self, model: Any, args: tuple, kwargs: dict) -> None:
+        super().__init__()
+        self.inner = model
+        self._leaves, self._form = pytree.tree_flatten((args, kwargs))
+
+    def forward(self, *tensors: torch.Tensor) -> Any:
+        given = iter(tensors)
+        leaves = [next(given) if isinstance(leaf, torch.Tensor) else leaf for leaf in self._leaves]
+        args, kwargs = pytree.tree_unflatten(leaves, self._form)
+        return self.inner(*args, **kwargs)
+
+
+def _traced(model, args, kwargs, located, error, opset, options):
+    """A program that follows values or sizes, as PyTorch's exporter of traces writes it: what it did for the example."""
+    from . import _scripted as script
+
+    warnings.warn(
+        f"onnx.export: {error}; the file holds what the program did for this example, and may be wrong for others",
+        torch.jit.TracerWarning, stacklevel=4,
+    )  # fmt: skip
+    leaves = pytree.tree_leaves((args, kwargs))
+    at = [i for i, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    tensors, called = tuple(leaves[i] for i in at), names_of_leaves(model, args, kwargs)
+    traced = torch.jit.trace(_OfLeaves(model, args, kwargs), tensors, strict=False, check_trace=False)
+    moving = {n: {d: dim.__name__ for d, dim in located[i].items()} for n, i in enumerate(at) if i in (located or {})}
+    program = script.read(traced, tensors, [called[i] for i in at], moving)
+    program.parameters = {name.removeprefix("inner.") for name in program.parameters}
+    for value in program.held:
+        value.name = value.name.removeprefix("inner.")
+    exporter = Exporter(program, opset, {}, export_params=options.export_params, fold=False, verbose=options.verbose)
+    return ONNXProgram(
+        exporter.model(options.input_names, options.output_names, options.keep_initializers, options.custom_opsets)
+    )
 
 
 def _scripted(model, args, kwargs, opset, options, training):

@@ -36,8 +36,16 @@ def _options(name, size, *rest):
 class Known:
     """A value of the walk: what it is on the example, and what stands for it in the file (None: a constant)."""
 
-    def __init__(self, concrete: Any, value: Value | None = None) -> None:
+    def __init__(self, concrete: Any, value: Value | None = None, depth: int = 0) -> None:
         self.concrete, self.value = concrete, value
+        self.depth = depth  # of the block that made it
+        self.origin: tuple[Known, str, dict] | None = None  # of a view: what it is one of, by which operator
+        self.stacked: Known | None = None  # of a list that a loop has filled: its elements, one after another
+
+    @property
+    def root(self) -> Known:
+        """What has the memory that this is a view of."""
+        return self if self.origin is None else self.origin[0].root
 
 
 #: operators of programs that resize images, by the mode of ``interpolate``
@@ -80,6 +88,9 @@ _ARITHMETIC = {
 _OF_NUMBERS = {
     **{name: name for name in ("add", "sub", "mul", "floordiv", "min", "max", "abs")}, "remainder": "mod", "neg": "sub",
 }  # fmt: skip
+#: operators that change a list
+_LIST_WRITES = ("append", "extend", "insert", "pop", "reverse", "clear", "_set_item", "Delete")
+_TEXT = "a text that is put together when it runs"
 _COMPARISONS = ("lt", "gt", "le", "ge", "eq", "ne")
 
 
@@ -89,10 +100,13 @@ class Walk:
     def __init__(self, module: torch.nn.Module, moving: bool) -> None:
         self.program = Program([], [], [])
         self._names = {id(m): name for name, m in module.named_modules()}
-        self._held: dict[int, Value] = {}
+        self._held: dict[int, Known] = {}
         self._moving, self._depth, self._count = moving, 0, 0
         self._parameters = {id(p) for p in module.parameters()}
         self._all: list[Known] = []
+        self._growing: dict[
+            int, tuple[int, list[Known]]
+        ] = {}  # lists that a loop appends to: its depth, what it appends
 
     # --- values ---
 
@@ -102,7 +116,7 @@ class Walk:
             shape = (
                 tuple(f"d{self._count}_{i}" for i in range(concrete.dim())) if self._loose else tuple(concrete.shape)
             )
-            known = Known(concrete, Value(f"{name}_{self._count}", concrete.dtype, shape))
+            known = Known(concrete, Value(f"{name}_{self._count}", concrete.dtype, shape), self._depth)
         else:
             dtype = (
                 torch.bool
@@ -123,11 +137,12 @@ class Walk:
         """A tensor of a module."""
         if id(tensor) not in self._held:
             path = ".".join(filter(None, [self._names.get(id(owner), ""), name]))
-            value = self._held[id(tensor)] = Value(path, tensor.dtype, tuple(tensor.shape), constant=tensor.detach())
+            value = Value(path, tensor.dtype, tuple(tensor.shape), constant=tensor.detach())
+            self._held[id(tensor)] = Known(tensor, value)
             self.program.held.append(value)
             if id(tensor) in self._parameters:
                 self.program.parameters.add(path)
-        return Known(tensor, self._held[id(tensor)])
+        return self._held[id(tensor)]
 
     # --- nodes ---
 
@@ -142,8 +157,18 @@ class Walk:
         return [env[v.debugName()] for v in graph.outputs()]
 
     def _node(self, node, env, steps):
-        kind, inputs = node.kind(), [env[v.debugName()] for v in node.inputs()]
         outputs = [v.debugName() for v in node.outputs()]
+        if node.kind() == "prim::Print":  # a model in a file says nothing
+            return
+        inputs = [env[v.debugName()] for v in node.inputs()]
+        if node.kind() != "prim::Constant" and [v.type().kind() for v in node.outputs()] == ["StringType"]:
+            env[outputs[0]] = Known(_TEXT)  # for messages only
+            return
+        kind = node.kind()
+        if any(i.stacked is not None for i in inputs) and kind not in ("aten::stack", "aten::cat", "aten::len"):
+            raise self._refuse(
+                node, f"{kind} of a list that a loop has filled cannot be written: torch.stack and torch.cat can"
+            )
         short = kind.partition("::")[2]
         if kind == "prim::Constant":
             value = node.output().toIValue()
@@ -189,7 +214,7 @@ class Walk:
         elif kind == "prim::NumToTensor":
             found = [Known(torch.tensor(inputs[0].concrete), inputs[0].value)]
         elif kind in ("prim::ListConstruct", "prim::TupleConstruct"):
-            found = [Known(inputs)]
+            found = [Known(inputs, depth=self._depth)]
         elif kind == "prim::DictConstruct":
             found = [Known({key.concrete: each for key, each in zip(inputs[::2], inputs[1::2], strict=True)})]
         elif kind == "prim::abs":
@@ -204,10 +229,12 @@ class Walk:
             found = self._if(node, inputs[0], env, steps)
         elif kind == "prim::Loop":
             found = self._loop(node, inputs, env, steps)
-        elif kind in ("prim::unchecked_cast", "prim::RaiseException", "prim::Print"):
-            if kind != "prim::unchecked_cast":
-                raise self._refuse(node, f"{kind} cannot be written")
+        elif kind == "prim::unchecked_cast":
             found = inputs
+        elif kind == "prim::Uninitialized":
+            found = [Known(None)]
+        elif kind == "prim::RaiseException":
+            raise self._refuse(node, f"the program raises for the example: {inputs[0].concrete}")
         elif kind.startswith("aten::"):
             found = self._operator(node, short, inputs, steps)
         else:
@@ -283,7 +310,47 @@ class Walk:
 
     # --- operators ---
 
+    def _list(self, node, name, inputs):
+        """A change of a list, which has to lie where the list was made."""
+        items, *given = inputs
+        if not isinstance(items.concrete, list):
+            raise self._refuse(node, f"aten::{name} of a list that is no list of values cannot be written")
+        if name == "append" and id(items) in self._growing and self._growing[id(items)][0] == self._depth:
+            self._growing[id(items)][1].append(given[0])
+            return items
+        if items.depth < self._depth:
+            raise self._refuse(node, f"aten::{name} changes a list of the outside in a branch or loop")
+        if any(each.value is not None and name in ("insert", "pop", "_set_item", "Delete") for each in given[:1]):
+            raise self._refuse(node, f"aten::{name} at a place that is computed cannot be written")
+        if name == "extend":
+            items.concrete.extend(given[0].concrete)
+        elif name == "_set_item":
+            items.concrete[given[0].concrete] = given[1]
+        elif name == "Delete":
+            del items.concrete[given[0].concrete]
+        elif name in ("append", "reverse", "clear"):
+            getattr(items.concrete, name)(*given)
+        elif name == "insert":
+            items.concrete.insert(given[0].concrete, given[1])
+        else:
+            return items.concrete.pop(*(each.concrete for each in given))
+        return items
+
     def _operator(self, node, name, inputs, steps):
+        if name in _LIST_WRITES and isinstance(inputs[0].concrete, list):
+            found = self._list(node, name, inputs)
+            return [found] if list(node.outputs()) else []
+        if inputs and inputs[0].stacked is not None:
+            return [self._of_filled(node, name, inputs, steps)]
+        if name in ("list", "copy") and isinstance(inputs[0].concrete, list):
+            return [Known(list(inputs[0].concrete), depth=self._depth)]
+        if name == "tensor" and all(leaf.value is None for each in inputs for leaf in _leaves(each)):
+            dtype = inputs[1].concrete if len(inputs) > 1 else None
+            dtype = dtype if dtype is None else scalar_type_to_pytorch_type[dtype]
+            return [self.hold(None, f"constant_{len(self._held)}", torch.tensor(_deep(inputs[0]), dtype=dtype))]
+        if name == "numel" and isinstance(inputs[0].concrete, torch.Tensor):
+            sizes = self._size(inputs[:1], steps, node).concrete
+            return [functools.reduce(lambda a, b: self._number(node, "mul", [a, b], steps), sizes, Known(1))]
         tensors = [i for i in inputs if isinstance(_deep(i), torch.Tensor) or _holds_tensors(i)]
         if name == "size":
             return [self._size(inputs, steps, node)]
@@ -309,19 +376,9 @@ class Walk:
                        and [a.name for a in s.arguments] == _parameters(text)), None)  # fmt: skip
         if schema is None:
             raise self._refuse(node, f"aten::{name} with arguments ({text}) cannot be written")
-        target = None
-        if schema.arguments[0].is_write:
-            target, name = inputs[0], name[:-1]
-            shared = [
-                k
-                for k in self._all
-                if isinstance(k.concrete, torch.Tensor) and _memory(k.concrete) == _memory(target.concrete)
-            ]
-            if self._depth or any(k is not target for k in shared) or name not in schemas():
-                raise self._refuse(
-                    node, f"aten::{name}_ writes to a tensor that others share, or in a block: use {name}"
-                )
         arguments = {a.name: _typed(a.type, i) for a, i in zip(schema.arguments, inputs, strict=True)}
+        if schema.arguments[0].is_write:
+            return [self._in_place(node, name, schema, arguments, steps)]
         real = {k: _deep(v) for k, v in arguments.items()}
         positional = [real[a.name] for a in schema.arguments if not a.kwarg_only]
         keywords = {a.name: real[a.name] for a in schema.arguments if a.kwarg_only and real[a.name] is not None}
@@ -331,12 +388,95 @@ class Walk:
             self._append(node, name, arguments, parts, steps)
             listed = node.output().type().kind() == "ListType" if len(list(node.outputs())) == 1 else False
             return [Known(parts)] if listed or len(list(node.outputs())) == 1 else parts
+        if concrete is inputs[0].concrete:
+            return [inputs[0]]
         found = self._emit(node, name, arguments, concrete, steps)
-        if target is not None:
-            target.concrete, target.value = found.concrete, found.value
-            self._all.remove(found)  # the target stands for it
-            return [target]
+        if schema.text.partition(",")[0].partition(")")[0].endswith("(a") and _is_shared(concrete, inputs[0].concrete):
+            found.origin = inputs[0], name, arguments
         return [found]
+
+    # --- writes ---
+
+    def _in_place(self, node, name, schema, arguments, steps):
+        """An operator in place: what it computes becomes the target's value, is put back into what the target is a view of,
+        and all views of that are taken anew.
+        """
+        target, plain = arguments["self"], name[:-1]
+        root = target.root
+        views = [k for k in self._all if k.origin is not None and k.root is root]
+        shared = [
+            k for k in self._all if isinstance(k.concrete, torch.Tensor) and _is_shared(k.concrete, target.concrete)
+        ]
+        if any(k.root is not root for k in shared):
+            raise self._refuse(
+                node, f"aten::{name} writes to a tensor that others share (chunk, split, unbind): use {plain}"
+            )
+        if any(k.depth < self._depth for k in [root, *views]):
+            raise self._refuse(node, f"aten::{name} writes to a tensor of the outside in a branch or loop: use {plain}")
+        x = target.concrete.detach()
+        real = {k: _deep(v) for k, v in arguments.items() if k != "self"}
+        positional = [real[a.name] for a in schema.arguments[1:] if not a.kwarg_only]
+        keywords = {a.name: real[a.name] for a in schema.arguments if a.kwarg_only and real.get(a.name) is not None}
+        made = getattr(torch.ops.aten, name)(x.clone(), *positional, **keywords)
+        if plain == "zero":
+            plain, arguments = "fill", {"self": target, "value": Known(0)}
+        elif plain != "copy" and plain not in schemas():
+            raise self._refuse(node, f"aten::{name} cannot be written: use an operator that is not in place")
+        computed = made
+        if plain not in ("copy", "fill", "index_put") and not plain.startswith(_RANDOM):
+            computed = getattr(torch.ops.aten, plain)(x, *positional, **keywords)
+        found = self._emit(node, plain, arguments, computed, steps)
+        if computed.dtype != made.dtype:  # of operands of a wider dtype
+            found = self._emit(node, "_to_copy", {"self": found, "dtype": Known(made.dtype)}, made, steps)
+        self._becomes(target, found)
+        part = target
+        while part.origin is not None:
+            base = part.origin[0]
+            self._becomes(base, self._put_back(node, part, steps))
+            part = base
+        for view in views:
+            if not _leads_to(target, view):
+                base, kind, given = view.origin
+                self._becomes(view, self._emit(node, kind, given, _run(kind, given), steps))
+        return target
+
+    def _becomes(self, known, found):
+        """``known`` stands for what ``found`` is from now on."""
+        known.concrete, known.value = found.concrete, found.value
+        if found in self._all:
+            self._all.remove(found)
+
+    def _put_back(self, node, part, steps):
+        """What a tensor is after a view of it has been written to."""
+        base, kind, given = part.origin
+        x, y = base.concrete, part.concrete
+        if kind in ("select", "slice", "diagonal"):
+            names = {"self": base, "src": part, **{k: v for k, v in given.items() if k != "self"}}
+            return self._emit(node, f"{kind}_scatter", names, _run(f"{kind}_scatter", names), steps)
+        if kind == "narrow" and isinstance(start := _deep(given["start"]), int):
+            places = {
+                "dim": given["dim"],
+                "start": Known(start),
+                "end": Known(start + _deep(given["length"])),
+                "step": Known(1),
+            }
+            names = {"self": base, "src": part, **places}
+            if all(v.value is None for v in (given["start"], given["length"])):
+                return self._emit(node, "slice_scatter", names, _run("slice_scatter", names), steps)
+        if kind == "transpose":
+            return self._emit(
+                node, kind, {**given, "self": part}, y.transpose(_deep(given["dim0"]), _deep(given["dim1"])), steps
+            )
+        if kind == "t":
+            return self._emit(node, kind, {"self": part}, y.t(), steps)
+        if kind == "permute":
+            order = [d % y.dim() for d in _deep(given["dims"])]
+            back = [order.index(d) for d in range(len(order))]
+            return self._emit(node, kind, {"self": part, "dims": Known(back)}, y.permute(back), steps)
+        if x.numel() == y.numel() and kind not in ("expand", "as_strided") and x.dtype == y.dtype:
+            sizes = self._size([base], steps, node)
+            return self._emit(node, "reshape", {"self": part, "shape": sizes}, y.reshape(x.shape), steps)
+        raise self._refuse(node, f"a write to what aten::{kind} gives cannot be written: write to a tensor of its own")
 
     def _append(self, node, name, arguments, results, steps):
         place = str(node.sourceRange())
@@ -373,6 +513,20 @@ class Walk:
             return self._emit(node, plain, dict(zip(("self", "other"), inputs, strict=False)), concrete, steps)
         raise self._refuse(node, f"aten::{name} of numbers that are computed cannot be written")
 
+    def _of_filled(self, node, name, inputs, steps):
+        """``stack``, ``cat`` or ``len`` of a list that a loop has filled."""
+        whole = inputs[0].stacked
+        if name == "len":
+            return self._emit(node, "sym_size", {"self": whole, "dim": Known(0)}, len(inputs[0].concrete), steps)
+        rank = whole.concrete.dim() if name == "stack" else whole.concrete.dim() - 1
+        dim = inputs[1].concrete % rank
+        places = {"self": whole, "source": Known([0]), "destination": Known([dim])}
+        moved = self._emit(node, "movedim", places, whole.concrete.movedim(0, dim), steps) if dim else whole
+        if name == "stack":
+            return moved
+        ends = {"self": moved, "start_dim": Known(dim), "end_dim": Known(dim + 1)}
+        return self._emit(node, "flatten", ends, moved.concrete.flatten(dim, dim + 1), steps)
+
     def _extreme(self, node, name, inputs, steps):
         """The extreme of two numbers, or of those of a list."""
         listed = inputs[0].concrete if len(inputs) == 1 else inputs
@@ -400,6 +554,12 @@ class Walk:
             for each in taken.nodes():
                 self._node(each, inner, steps)
             return [inner[v.debugName()] for v in taken.outputs()]
+        raising = [any(each.kind() == "prim::RaiseException" for each in block.nodes()) for block in blocks]
+        if any(raising) and not all(raising):  # what a program checks while it runs is left away
+            inner = dict(env)
+            for each in blocks[raising.index(False)].nodes():
+                self._node(each, inner, steps)
+            return [inner[v.debugName()] for v in blocks[raising.index(False)].outputs()]
         both = [self._block(block, [], env) for block in blocks]
         results = []
         for one, two in zip(*(outputs for _, outputs in both), strict=True):
@@ -422,6 +582,41 @@ class Walk:
         return results
 
     def _loop(self, node, inputs, env, steps):
+        """A loop as a node; turn by turn where it changes what lies outside and its turns are known; else as a node that
+        gives the elements of the lists that it fills.
+        """
+        known, count = len(self._all), len(steps)
+        try:
+            return self._loop_node(node, inputs, env, steps, False)
+        except SymbolicValueError:
+            del self._all[known:], steps[count:]
+        trips, going = inputs[:2]
+        if trips.value is None and going.value is None and trips.concrete <= _MOST_TURNS:
+            lists = [(each, list(each.concrete)) for each in env.values() if isinstance(each.concrete, list)]
+            found = self._turns(node, inputs, env, steps)
+            if found is not None:
+                return found
+            for each, before in lists:
+                each.concrete[:] = before
+            del self._all[known:], steps[count:]
+        return self._loop_node(node, inputs, env, steps, True)
+
+    def _turns(self, node, inputs, env, steps):
+        """A loop of turns that are known, one after another; None where a value decides whether it goes on."""
+        trips, going, *carried = inputs
+        (block,) = node.blocks()
+        for turn in range(trips.concrete if going.concrete else 0):
+            inner = {**env, **dict(zip([v.debugName() for v in block.inputs()], [Known(turn), *carried], strict=True))}
+            for each in block.nodes():
+                self._node(each, inner, steps)
+            going, *carried = (inner[v.debugName()] for v in block.outputs())
+            if going.value is not None:
+                return None
+            if not going.concrete:
+                break
+        return carried
+
+    def _loop_node(self, node, inputs, env, steps, fills):
         trips, going, *carried = inputs
         (block,) = node.blocks()
         self._depth += 1
@@ -430,7 +625,29 @@ class Walk:
         for before in carried:
             if isinstance(before.concrete, (list, tuple)) or before.concrete is None:
                 raise self._refuse(node, "loops that carry lists cannot be written")
+        names = [next(iter(n.inputs())).debugName() for n in block.nodes() if n.kind() == "aten::append"]
+        lists = [env[each] for each in dict.fromkeys(names) if each in env]
+        lists = [each for each in lists if fills and each.concrete == [] and each.depth <= self._depth]
+        kept, self._growing = self._growing, {id(each): (self._depth + 1, []) for each in lists}
+        try:
+            return self._written_loop(node, inputs, env, steps, block, entry, lists)
+        finally:
+            self._growing = kept
+
+    def _written_loop(self, node, inputs, env, steps, block, entry, lists):
+        trips, going, *carried = inputs
         inner, (going_on, *after) = self._block(block, entry, env)
+        grown = [self._growing[id(each)][1] for each in lists]
+        if any(len(each) != 1 for each in grown):
+            raise self._refuse(node, "a loop that appends to a list more than once in a turn cannot be written")
+        appended = [each[0] for each in grown]
+        filled = [[] for _ in lists]
+
+        def note():
+            for whole, each in zip(filled, lists, strict=True):
+                whole.append(self._growing[id(each)][1].pop().concrete)
+
+        note()
         values = [c.concrete for c in carried]
         keep, turn = going.concrete, 0
         if keep and trips.concrete > 0:  # the rest of the example, for what comes after
@@ -440,6 +657,7 @@ class Walk:
             _, (again, *then) = self._block(
                 block, [Known(turn), *(Known(v, e.value) for v, e in zip(values, entry[1:], strict=True))], env
             )
+            note()
             values, keep, turn = [t.concrete for t in then], again.concrete, turn + 1
         results = []
         for value, before, body in zip(values, entry[1:], after, strict=True):
@@ -448,12 +666,20 @@ class Walk:
             ):
                 raise self._refuse(node, "a loop whose tensors change their dtype or number of dims cannot be written")
             results.append(self._fresh("loop", value))
+        stacks = []
+        for each, items in zip(lists, filled, strict=True):
+            if not turn or any(not isinstance(i, torch.Tensor) or i.shape != items[0].shape for i in items):
+                raise self._refuse(node, "a loop fills a list with what are no tensors of one shape, or has no turn")
+            each.stacked = self._fresh("stacked", torch.stack(items[:turn]))
+            each.stacked.value.shape = (each.stacked.value.name, *each.stacked.value.shape[1:])
+            each.concrete = [Known(i) for i in items[:turn]]
+            stacks.append(each.stacked)
         forever = trips.value is None and trips.concrete >= 2**62
         step = Step(
             "prim.loop", {"trips": None if forever else _value(trips), "going": _operand(going), "first": [_operand(c) for c in carried]},
-            [r.value for r in results], place=str(node.sourceRange()),
+            [r.value for r in (*results, *stacks)], place=str(node.sourceRange()),
         )  # fmt: skip
-        step.blocks = [Block([e.value for e in entry], inner, [_operand(o) for o in (going_on, *after)])]
+        step.blocks = [Block([e.value for e in entry], inner, [_operand(o) for o in (going_on, *after, *appended)])]
         steps.append(step)
         return results
 
@@ -512,8 +738,28 @@ def _typed(kind, known):
     return known
 
 
-def _memory(tensor):
-    return tensor.untyped_storage().data_ptr()
+#: loops are written turn by turn up to so many
+_MOST_TURNS = 1024
+#: operators that draw numbers, and whose results are not computed twice
+_RANDOM = ("normal", "uniform", "bernoulli", "random", "exponential", "geometric", "cauchy", "log_normal")
+
+
+def _run(name, arguments):
+    """What an operator gives for the example."""
+    real = {k: _deep(v) for k, v in arguments.items()}
+    return getattr(torch.ops.aten, name)(real.pop("self"), **real)
+
+
+def _is_shared(one, other):
+    """Whether two tensors lie in one memory."""
+    return (
+        one.numel() > 0 and other.numel() > 0 and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    )
+
+
+def _leads_to(known, view):
+    """Whether a view is one of those that ``known`` was made by."""
+    return known is view or (known.origin is not None and _leads_to(known.origin[0], view))
 
 
 def _parameters(text):
@@ -537,6 +783,8 @@ def read(module: Any, args: tuple, names: list[str], moving: dict[int, dict[int,
             arguments.append(Known(arg))
     with torch.no_grad():
         found = walk.method(module, module.graph, arguments, walk.program.steps)
+    if any(each.stacked is not None for each in found):
+        raise SymbolicValueError("a list that a loop has filled is no output of a file: torch.stack makes one")
     flat = [leaf for each in found for leaf in _leaves(each)]
     walk.program.outputs = [k.value if k.value is not None else _constant(k.concrete) for k in flat]
     return walk.program
