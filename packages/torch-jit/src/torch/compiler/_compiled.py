@@ -281,16 +281,26 @@ def _state_checks(graph):
     """What torch asked of values before it went on (classes within bounds, chances between 0 and 1) is asked at each call, and
     raises where it no longer holds; the function as it was written then says what is wrong.
     """
+    changed, writes = False, _writes_to_inputs(graph)
     for node in list(graph.nodes()):
+        changed = changed or _changes(node, writes)
         if node.kind() == "aten::_holds" and not node.output().uses():
             check = graph.create("prim::If", [node.output()], 0)
             check.insertAfter(node)
             check.addBlock()
             with graph.insert_point_guard(check.addBlock()):
-                raising = graph.create(
-                    "prim::RaiseException", [graph.insertConstant("a check of values does not hold")], 0
-                )
-                graph.insertNode(raising)
+                text = graph.insertConstant(_FAILED if changed else ir._native.FAILED_BEFORE_CHANGES)
+                graph.insertNode(graph.create("prim::RaiseException", [text], 0))
+
+
+_FAILED = "a check of values does not hold"
+
+
+def _changes(node, writes):
+    """Whether a node may change what stays after a program: where that ``writes`` to its inputs, any that writes."""
+    if node.kind() in ("prim::PythonOp", "prim::If", "prim::Loop") or node.isNondeterministic():
+        return True
+    return writes and node.hasEffects()
 
 
 def _tuple(graph, values):
