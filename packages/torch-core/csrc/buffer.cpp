@@ -175,6 +175,10 @@ void check_aligned(const char* op, const void* first, DType t) {
 // read, a warning tells of memory that is not to be written.
 Tensor tensor_of_buffer(PyObject* object, const char* op, bool kept) {
   if (!PyObject_CheckBuffer(object)) return Tensor();
+  const auto refuse = [&] {
+    throw_error(ErrorKind::Type, message(op, ": can't convert elements of ", Py_TYPE(object)->tp_name,
+                                         " that are no numbers; convert them first, as by array.astype('int64')"));
+  };
   auto* view = new Py_buffer;
   bool read_only = false;
   if (PyObject_GetBuffer(object, view, PyBUF_RECORDS) < 0) {
@@ -184,8 +188,7 @@ Tensor tensor_of_buffer(PyObject* object, const char* op, bool kept) {
       delete view;
       if (PyErr_ExceptionMatches(PyExc_ValueError)) {  // NumPy about elements that no buffer describes: dates
         PyErr_Clear();
-        throw_error(ErrorKind::Type, message(op, ": can't convert elements of ", Py_TYPE(object)->tp_name,
-                                             " that are no numbers; convert them first, as by array.astype('int64')"));
+        refuse();
       }
       throw PythonError();
     }
@@ -193,6 +196,8 @@ Tensor tensor_of_buffer(PyObject* object, const char* op, bool kept) {
   Storage* s = nullptr;
   try {
     DType t;
+    if (view->ndim > 0 && !(view->shape && view->strides))
+      refuse();  // a date of NumPy gives its bytes, without strides
     constexpr char kForeign = std::endian::native == std::endian::little ? '>' : '<';
     TORCH_CHECK_VALUE(!view->format || view->format[0] != kForeign || view->itemsize == 1, op,
                       ": given numpy array has byte order different from the native byte order (format '", view->format,

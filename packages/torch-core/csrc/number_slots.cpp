@@ -100,6 +100,12 @@ inline unsigned keys_of(PyObject* o) noexcept { return is_tensor(o) ? impl_of(o)
 // The answer of overrides; when all declined, Python asks the other operand.
 PyObject* answered(PyObject* answer) { return answer || PyErr_Occurred() ? answer : Py_NewRef(Py_NotImplemented); }
 
+bool is_array(PyObject* o) noexcept {
+  for (PyTypeObject* t = Py_TYPE(o); t; t = t->tp_base)
+    if (std::strcmp(t->tp_name, "numpy.ndarray") == 0) return true;
+  return false;
+}
+
 template <BinarySlot S>
 PyObject* nb_binary(PyObject* a, PyObject* b) {
   const Row* row = binary_rows[S];
@@ -120,6 +126,10 @@ PyObject* nb_binary(PyObject* a, PyObject* b) {
   PyObject* const operands[] = {a, b};  // one of them is no tensor
   if (!answers_itself<S>(Py_TYPE(b)) && bring_override(operands, 2))
     return answered(ask_about_operands(operator_of(*row), a, b));
+  if (S == kTrueDiv && is_array(a)) {  // of the operators that NumPy leaves to a tensor, PyTorch answers this one
+    Object inverse(PyObject_CallMethod(b, "reciprocal", nullptr));
+    return inverse ? PyNumber_Multiply(inverse.get(), a) : nullptr;
+  }
   Py_RETURN_NOTIMPLEMENTED;
 }
 template <BinarySlot S>
@@ -178,11 +188,6 @@ PyObject* compare(PyObject* a, PyObject* b, int op) {
   }
 }
 
-bool is_array(PyObject* o) noexcept {
-  for (PyTypeObject* t = Py_TYPE(o); t; t = t->tp_base)
-    if (std::strcmp(t->tp_name, "numpy.ndarray") == 0) return true;
-  return false;
-}
 // NumPy leaves comparisons to the tensor, which has the higher priority. Of arrays that no tensor can hold nothing is
 // said.
 PyObject* tensor_compare(PyObject* a, PyObject* b, int op) {

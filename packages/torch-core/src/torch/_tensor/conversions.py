@@ -113,7 +113,7 @@ class Conversions:
         """
         from .._C import from_numpy, tensor
 
-        return from_numpy(array) if getattr(array, "ndim", 0) else tensor(array.item())
+        return from_numpy(array) if getattr(array, "ndim", 0) else tensor(array)
 
 
 def _to_blocks(self, layout, blocksize, dense_dim):
