@@ -230,6 +230,20 @@ def test_ctc_loss_of_a_target_that_does_not_fit():
     assert (log_p.grad == 0).all()
 
 
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+def test_where_no_path_fits_the_gradient_is_nan_within_the_input_and_elsewhere_as_without(reduction):
+    log_p = t(log_softmax(rng.normal(size=(4, 3, 3)), 2)).requires_grad_()
+    targets = torch.tensor([[1, 1, 1, 1], [1, 2, 0, 0], [1, 2, 1, 2]])
+    inputs, lengths = torch.tensor([4, 4, 2]), torch.tensor([4, 2, 4])
+    loss = F.ctc_loss(log_p, targets, inputs, lengths, reduction=reduction)
+    (got,) = torch.autograd.grad(loss.sum(), log_p)
+    fitting = F.ctc_loss(log_p[:, 1:2], targets[1:2], inputs[1:2], lengths[1:2], reduction="sum")
+    fitting = fitting / (3 * 2) if reduction == "mean" else fitting
+    (alone,) = torch.autograd.grad(fitting, log_p)
+    check(got[:, 1], alone[:, 1].numpy())
+    assert got[:, 0].isnan().all() and got[:2, 2].isnan().all() and (got[2:, 2] == 0).all()
+
+
 @pytest.mark.parametrize(
     ("layer", "arguments"),
     [

@@ -14,11 +14,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from torch import Tensor
-
-
 __all__ = ["ctc_loss"]
 
 
@@ -116,9 +111,12 @@ def summed_over_paths(log_probs, targets, input_lengths, target_lengths, blank, 
     # log_softmax, so that it is the same with and without one in the graph.
     steps_used = torch.arange(steps, device=log_probs.device).unsqueeze(1) < ends.squeeze(1)
     mass = torch.where(steps_used, log_probs.exp().sum(2), torch.zeros_like(log_probs[:, :, 0])).sum(0)
-    loss = loss + (mass - mass.detach())
+    tied = mass - mass.detach()
     if zero_infinity:
-        loss = torch.where(loss == inf, torch.zeros_like(loss), loss)
+        loss = torch.where(loss == inf, torch.zeros_like(loss), loss + tied)
+    else:  # where there is no path, the loss is infinite, and its gradient NaN: that of -log(x * x) at 0
+        zero = torch.where(loss == inf, tied, torch.ones_like(tied))
+        loss = torch.where(loss == inf, -(zero * zero).log(), loss + tied)
     return loss, lengths, single
 
 
