@@ -22,7 +22,7 @@ void set_scalar(torch::Value& v, const Scalar& s) {
 }
 
 // All but what needs room of its own: numbers for tensors, lists.
-bool box_plain(const Parameter& p, const Cell& c, torch::Value& v) {
+bool box_plain(const Parameter& p, const Cell& c, torch::Value& v, Keys& keys) {
   using Tag = Cell::Tag;
   v = torch::Value();
   if (c.is_none()) return p.optional || p.kind == Kind::Generator;
@@ -31,6 +31,7 @@ bool box_plain(const Parameter& p, const Cell& c, torch::Value& v) {
     case Kind::Tensor:
       if (!c.is(Tag::Tensor)) return false;
       v.tensor = c.to_tensor().get();
+      if (TORCH_LIKELY(v.tensor != nullptr)) keys |= v.tensor->keys;
       return true;
     case Kind::Scalar:
       if (!c.is_number()) return false;
@@ -108,10 +109,7 @@ Tensor number_as_tensor(const Cell& c) {
 void box(const Schema& s, int i, const Cell& c, Boxed& out) {
   const Parameter& p = s.params[i];
   torch::Value& v = out.values[i];
-  if (TORCH_LIKELY(box_plain(p, c, v))) {
-    if (p.kind == Kind::Tensor && v.tensor) out.keys |= v.tensor->keys;
-    return;
-  }
+  if (TORCH_LIKELY(box_plain(p, c, v, out.keys))) return;
   if (p.kind == Kind::Tensor && p.accepts_number && c.is_number() && out.made < Boxed::kTensors) {
     Tensor& t = out.tensors[out.made++];
     t = number_as_tensor(c);
@@ -147,10 +145,7 @@ void box(int i, const Cell& c, RowCall& out) {
   const Schema& s = out.row->schema;
   const Parameter& p = s.params[i];
   torch::Value& v = out.ready[i];
-  if (box_plain(p, c, v)) {
-    if (p.kind == Kind::Tensor && v.tensor) out.keys |= v.tensor->keys;
-    return;
-  }
+  if (box_plain(p, c, v, out.keys)) return;
   if (p.kind == Kind::Tensor && p.accepts_number && c.is_number()) {
     v.tensor = out.tensors.emplace_back(number_as_tensor(c)).get();
   } else if (p.kind == Kind::IntList && is_list(c) && is_ints(c.items())) {

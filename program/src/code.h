@@ -77,7 +77,7 @@ struct Step {
 };
 
 constexpr Keys kOverridden = key(DispatchKey::Python);  // of tensors of a class of the host's
-inline Keys keys_of(const Cell& c) { return c.is(Cell::Tag::Tensor) ? c.to_tensor().keys() : Keys(0); }
+inline Keys keys_of(const Cell& c) { return c.is(Cell::Tag::Tensor) && c.to_tensor() ? c.to_tensor().keys() : Keys(0); }
 // What the host computes in place of a step, for such tensors; false: the step does it.
 bool override_call(const Step& s, Cell* in, size_t count, Cell* out);
 

@@ -141,6 +141,74 @@ def test_quantized_models_are_scripted_saved_and_frozen(name):
             torch.testing.assert_close(got, each, rtol=0, atol=1e-6)
 
 
+#: what PyTorch has no operators for
+OF_OURS = ("_int8_", "_recurrence")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_traces_of_quantized_models_are_saved_in_pytorch_s_words_and_run_as_before(name, tmp_path):
+    model, x = MODELS[name]()
+    wanted = flat(model(*x))
+    program = torch.jit.trace(model, x)
+    torch.jit.save(program, tmp_path / "q.pt")
+    with zipfile.ZipFile(tmp_path / "q.pt") as file:
+        texts = [file.read(each).decode() for each in file.namelist() if "/code/" in each]
+    assert not [word for text in texts for word in OF_OURS if f"torch.{word}" in text]
+    for one in (program, torch.jit.load(tmp_path / "q.pt"), torch.jit.freeze(program.eval())):
+        for got, each in zip(flat(one(*x)), wanted, strict=True):
+            torch.testing.assert_close(got, each, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["linear and relu", "conv2d, norm and relu", "functional", "dynamic linear"])
+def test_traces_that_were_saved_compute_with_integers_again(name):
+    model, x = MODELS[name]()
+    again = reloaded(torch.jit.trace(model, x))
+    assert "PythonOp" not in str(again.inlined_graph)
+    assert torch.equal(again(*x), model(*x))
+
+
+def test_traces_of_layers_that_have_not_run_say_their_factors():
+    torch.manual_seed(0)
+    layer = nnq.Linear(4, 3)
+    layer.set_weight_bias(torch.quantize_per_tensor(R(3, 4), 0.02, 0, torch.qint8), R(3))
+    layer.scale, layer.zero_point = 0.05, 60
+    net = nn.Sequential(nnq.Quantize(0.03, 64, torch.quint8), layer, nnq.DeQuantize()).eval()
+    x = R(5, 4)
+    program = reloaded(torch.jit.trace(net, (x,)))
+    assert torch.equal(program(x), net(x))
+
+
+def test_frozen_dynamic_layers_keep_the_weights_that_they_have_packed(tmp_path):
+    model, x = MODELS["dynamic linear"]()
+    frozen = torch.jit.freeze(torch.jit.script(nn.Sequential(model)).eval())
+    torch.jit.save(frozen, tmp_path / "q.pt")
+    with zipfile.ZipFile(tmp_path / "q.pt") as file:
+        text = "".join(file.read(each).decode() for each in file.namelist() if "/code/" in each)
+    assert "ops.quantized.linear_dynamic(input, CONSTANTS.c0, True)" in text
+    assert torch.equal(torch.jit.load(tmp_path / "q.pt")(*x), model(*x))
+
+
+def test_traces_take_and_give_quantized_tensors():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("a", torch.quantize_per_tensor(torch.tensor([0.5, 1.0]), 0.25, 3, torch.quint8))
+            self.b = torch.quantize_per_channel(
+                torch.eye(2), torch.tensor([0.1, 0.2]), torch.tensor([0, 1]), 0, torch.qint8
+            )
+
+        def forward(self, q):
+            return torch.relu(q), q.dequantize() + self.a.dequantize() + self.b.dequantize()
+
+    q = torch.quantize_per_tensor(torch.tensor([-0.5, 1.0]), 0.25, 8, torch.quint8)
+    program = torch.jit.trace(Net(), (q,))
+    other = torch.quantize_per_tensor(torch.tensor([2.0, -1.0]), 0.25, 8, torch.quint8)
+    for one in (program, reloaded(program)):
+        whole, numbers = one(other)
+        assert whole.dtype is torch.quint8 and whole.int_repr().tolist() == [16, 8] and whole.q_zero_point() == 8
+        assert torch.equal(numbers, Net()(other)[1])
+
+
 @pytest.mark.parametrize("name", ["static", "traced", "frozen", "tables", "lstm"])
 def test_archives_of_pytorch_give_its_integers(name):
     program = torch.jit.load(DATA / f"quantized_{name}.pt")

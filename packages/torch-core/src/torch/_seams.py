@@ -122,6 +122,7 @@ LATER = {
     # --- tensors in files, and printing ---
     "PickledStorage": "_copying:PickledStorage",
     "warn_of_hooks": "_copying:warn_of_hooks",
+    "unrecorded": "overrides:_Unrecorded",
     "rebuilt_quantized": "_quantized.tensor:rebuilt",
     "nested_over": "nested._strided:_nested_view_from_buffer",
     "jagged_over": "nested._jagged:Jagged",

@@ -233,6 +233,20 @@ class _Reentrant:
         _C._set_excluded_keys(self._before)
 
 
+_TRACE = 1 << 13  # the layer of traces among dispatch keys
+
+
+class _Unrecorded:
+    """A block whose operators no trace records: what is made in it is a constant to one."""
+
+    def __enter__(self):
+        self._before = _C._set_excluded_keys(-1)
+        _C._set_excluded_keys(self._before | _TRACE)
+
+    def __exit__(self, *error):
+        _C._set_excluded_keys(self._before)
+
+
 def _get_overloaded_args(relevant_args: Iterable[Any], get_type_fn: Any = None) -> list[Any]:
     """The arguments that bring ``__torch_function__``, one of a class, those of derived classes first."""
     return _overriding(relevant_args)

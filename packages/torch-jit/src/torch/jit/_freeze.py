@@ -43,6 +43,7 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
     work.find_kept()
     for method in work.methods:
         work.bake(method, copies)
+        _pack_weights(method.graph)
         ir._native.fold_constants(method.graph)
         if optimize_numerics:
             fold_norms(method.graph)
@@ -50,6 +51,19 @@ def freeze(mod, preserved_attrs=None, optimize_numerics=True):
         ir._native.eliminate_common_subexpressions(method.graph)
         ir._native.eliminate_dead_code(method.graph)
     return work.made(mod.original_name)
+
+
+def _pack_weights(graph):
+    """Pack the weights of dynamic layers, and keep with each what it was packed of: archives have that."""
+    for node in graph.findAllNodes("aten::_int8_pack"):
+        weight = node.input(0).toIValue() if node.input(0).isConstant() else None
+        if weight is None:
+            continue
+        packed = torch.ops.aten._int8_pack(weight)
+        packed.unpacked = weight if packed is not weight else weight.detach()
+        with graph.insert_point_guard(node):
+            node.output().replaceAllUsesWith(graph.insertConstant(packed))
+        node.destroy()
 
 
 class _Method:

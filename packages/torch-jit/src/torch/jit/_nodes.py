@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from torch import Tensor
 
 from . import _ir as ir
+from ._script.types import type_of_packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -43,11 +44,19 @@ def is_plain(tracer: Any, *tensors: Tensor) -> bool:
     return not any(_seams.is_batched(each) for each in tensors)
 
 
-def operator(tracer: Any, kind: str, given: Sequence[Any], compute: Callable[[], Any]) -> Any:
-    """What ``compute`` gives, a tensor or a tuple of tensors, as the result of one node of this kind."""
+def operator(
+    tracer: Any, kind: str, given: Sequence[Any], compute: Callable[[], Any], called: Callable[..., Any] | None = None, named: Sequence[str] = ()
+) -> Any:  # fmt: skip
+    """What ``compute`` gives, a tensor or a tuple of tensors, as the result of one node of this kind; of one that calls
+    Python where ``called`` is given, for arguments of which the last have names.
+    """
     with unseen():
         tracer.locate()  # before the call: what it changes in place was another value then
-        node = tracer.graph.create(kind, [_value(tracer, each) for each in given], 0)
+        node = tracer.graph.create("prim::PythonOp" if called else kind, [_value(tracer, each) for each in given], 0)
+        if called is not None:
+            node.ival_("pyobj", called)
+            node.s_("name", kind.removeprefix("aten::"))
+            node.s_("operator", ",".join([kind.removeprefix("aten::"), *named]))
         found = compute()
         tracer.graph.insertNode(node)
         for each in found if isinstance(found, tuple) else (found,):
@@ -79,7 +88,7 @@ def _value(tracer: Any, item: Any) -> Any:
         of_number = above.node().kind() == "prim::NumToTensor" and item.kind == "Int"
         return above.node().input() if of_number else graph.call(item.kind, [above])
     if not isinstance(item, (list, tuple)):
-        return graph.insertConstant(item)
+        return graph.insertConstant(item, type_of_packed(item))
     values = [_value(tracer, each) for each in item]
     node = graph.insertNode(graph.create("prim::ListConstruct", values, 1))
     node.output().setType(ir.ListType(ir.TensorType.get() if isinstance(item[0], Tensor) else values[0].type()))

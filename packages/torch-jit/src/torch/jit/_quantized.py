@@ -38,6 +38,7 @@ _OF_SHAPES = frozenset(
 _OWN: dict[str, Any] = {
     "prim::dtype": lambda q: NUMBERS[q.dtype],
     "prim::is_quantized": lambda q: True,
+    "aten::alias": lambda q: q.as_subclass(torch.Tensor),  # so traces write that they look at the integers
     "prim::data": lambda q: q.detach(),
     "aten::Int": lambda q: int(q.item()),
     "aten::Float": lambda q: float(q.item()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import Tensor
 
 from ._nodes import is_plain, operator, unseen
@@ -24,7 +25,14 @@ def _weights(layer: Any) -> list[Tensor]:
     return found
 
 
+def _is_quantized(layer: Any) -> bool:
+    """Whether the matrices of a layer are small integers or halves, which inputs are rounded for."""
+    return hasattr(layer, "packed_cells")
+
+
 def _fits(tracer: Any, layer: Any, x: Tensor, first: Any) -> bool:
+    if _is_quantized(layer):
+        return is_plain(tracer, x, *first)
     tensors = (x, *first, *_weights(layer))
     return len({t.dtype for t in tensors}) == 1 and is_plain(tracer, *tensors)
 
@@ -35,11 +43,29 @@ def standing_in(owns: dict[str, Callable[..., Any]], tracer_of: Callable[[], Any
     """
 
     def layers(layer: Any, x: Tensor, first: Any, batch_first: bool, compute: Callable[[], Any]) -> Any:
+        if _is_quantized(layer):
+            return quantized_layers(layer, x, first, batch_first, compute)
         given = [
             x, list(first) if layer.mode == "LSTM" else first[0], _weights(layer), bool(layer.bias), layer.num_layers,
             float(layer.dropout), layer.training, layer.bidirectional, batch_first,
         ]  # fmt: skip
         output, *state = operator(tracer_of(), f"aten::{layer.mode.lower()}", given, compute)
+        return output, tuple(state)
+
+    def quantized_layers(layer: Any, x: Tensor, first: Any, batch_first: bool, compute: Callable[[], Any]) -> Any:
+        with unseen():
+            cells = layer.packed_cells()
+        given = [
+            x, list(first) if layer.mode == "LSTM" else first[0], cells, bool(layer.bias), layer.num_layers, float(layer.dropout), layer.training,
+            layer.bidirectional, batch_first,
+        ]  # fmt: skip
+        called, named = getattr(torch.ops.quantized, f"quantized_{layer.mode.lower()}"), ()
+        if layer.mode == "LSTM":
+            given += [torch.float16 if cells[0].kind == "quantized_fp16" else torch.qint8, True]
+            named = ("dtype", "use_dynamic")
+        call = lambda *args: called(*args[: len(args) - len(named)])
+        name = f"aten::quantized_{layer.mode.lower()}"
+        output, *state = operator(tracer_of(), name, given, compute, call, named)
         return output, tuple(state)
 
     def run(layer: Any, x: Tensor, batch_sizes: Any, first: Any) -> Any:

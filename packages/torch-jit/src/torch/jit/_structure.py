@@ -9,7 +9,7 @@ import torch
 from . import _ir as ir
 from ._reads import TracerWarning
 
-__all__ = ["add_input", "output_value", "type_of"]
+__all__ = ["add_input", "integers_of", "output_value", "quantized_again", "type_of"]
 
 
 def _is_named(value):
@@ -82,7 +82,7 @@ def add_input(tracer, value, name):
 def _open(tracer, v, value):
     graph = tracer.graph
     if isinstance(value, torch.Tensor):
-        tracer.set_value(value, v)
+        tracer.set_value(value, integers_of(graph, v) if value.is_quantized else v)
     elif isinstance(value, (tuple, list)):
         kind = "prim::ListUnpack" if isinstance(value, list) else "prim::TupleUnpack"
         node = graph.insertNode(graph.create(kind, [v], len(value)))
@@ -94,11 +94,39 @@ def _open(tracer, v, value):
             _open(tracer, graph.call("__getitem__", [v, key]), inner)
 
 
+def _of_quantized(graph, name, given):
+    """A call of an operator of quantized tensors."""
+    from ._script.quantized import function_of
+
+    node = graph.insertNode(graph.create("prim::PythonOp", given, 1))
+    node.ival_("pyobj", function_of(f"aten::{name}"))
+    node.s_("name", name)
+    node.s_("operator", name)
+    return node.output()
+
+
+def integers_of(graph, v):
+    """The integers of a quantized tensor, which a trace is made of; its scale is that of the example."""
+    return _of_quantized(graph, "int_repr", [v])
+
+
+def quantized_again(tracer, q):
+    """The quantized tensor of the integers that a trace has computed."""
+    if q.dtype not in (torch.qint8, torch.quint8, torch.qint32):
+        raise NotImplementedError(f"torch.jit.trace: a result of {q.dtype}; call dequantize() on it")
+    graph, value = tracer.graph, tracer.value_of(q)
+    if q.qscheme() is torch.per_tensor_affine:
+        numbers = q.q_scale(), q.q_zero_point()
+        return _of_quantized(graph, "_make_per_tensor_quantized_tensor", [value, *map(graph.insertConstant, numbers)])
+    held = q.q_per_channel_scales(), q.q_per_channel_zero_points(), q.q_per_channel_axis()
+    return _of_quantized(graph, "_make_per_channel_quantized_tensor", [value, *map(graph.insertConstant, held)])
+
+
 def output_value(tracer, value, strict):
     """The value of the graph for what a function gave."""
     graph = tracer.graph
     if isinstance(value, torch.Tensor):
-        return tracer.value_of(value)
+        return quantized_again(tracer, value) if value.is_quantized else tracer.value_of(value)
     if value is None:
         return graph.insertConstant(None)
     if isinstance(value, (tuple, list)):

@@ -19,7 +19,7 @@ from ._forms import in_pytorchs_form
 from ._nodes import name_sums
 from ._reads import TracerWarning, Watching, current, read_by_operators, warn
 from ._rewrites import remove_mutation
-from ._structure import add_input, copied, output_value
+from ._structure import add_input, copied, integers_of, output_value
 from ._unique import unique_name
 
 __all__ = ["TracerWarning", "TracingCheckError", "is_tracing", "trace", "trace_module"]
@@ -137,6 +137,8 @@ class Tree:
                 for name, value in getattr(module, registry).items():
                     if value is not None:
                         tracer.set_attribute(value, [*filter(None, path.split(".")), name])
+                    if value is not None and value.is_quantized:
+                        tracer.set_value(value, integers_of(tracer.graph, tracer.value_of(value)))
 
     def wrap(self, cls, module=None, memo=None):
         """The tree as a compiled module."""
@@ -278,6 +280,9 @@ def record(call, inputs, tree=None, strict=True, names=None, follow=True, outpla
     if outplace:
         remove_mutation(graph, inputs=True)
     name_sums(graph)
+    for node in graph.findAllNodes("prim::PythonOp"):  # of quantized attributes that nothing has asked for
+        if node.hasAttribute("operator") and node.s("operator") == "int_repr" and not node.output().uses():
+            node.destroy()
     ir._native.eliminate_dead_code(graph)
     graph.lint()
     return graph, out

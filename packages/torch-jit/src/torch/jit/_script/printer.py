@@ -10,6 +10,7 @@ import functools
 import keyword
 import re
 
+from . import integers
 from .literals import constant, literal
 from .spelling import Call, says_twice
 
@@ -279,6 +280,8 @@ class Printer:
     def call(self, node):
         """The text of what a node computes."""
         kind = node.kind()
+        if kind.startswith(("aten::_int8_", "aten::alias")) and (text := integers.spelled(self, node)) is not None:
+            return text
         args = [self.expression(each) for each in node.inputs()]
         method = getattr(self, "write_" + kind.split("::")[1], None) if kind.startswith("prim::") else None
         if method is not None:

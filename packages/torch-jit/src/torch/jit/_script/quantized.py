@@ -10,11 +10,11 @@ import torch
 from .. import _ir as ir
 from .. import _native
 from .._quantized import dtype_of
-from . import types
+from . import integers, types
 from .library import FUNCTIONS, on
 from .values import TupleOf
 
-__all__ = ["emit", "has", "name_of", "packed_type", "type_of_packed"]
+__all__ = ["emit", "function_of", "has", "name_of", "packed_type", "type_of_packed"]
 
 CLASSES = "__torch__.torch.classes."
 _CLASSES = frozenset(
@@ -104,6 +104,11 @@ def _function(kind):
     return quantize
 
 
+def function_of(kind):
+    """What programs call for an operator of quantized tensors."""
+    return _function(kind)
+
+
 def has(kind):
     """Whether there is such an operator: ``quantized::linear``, ``aten::quantize_per_tensor``."""
     return _function(kind) is not None
@@ -132,6 +137,8 @@ def emit(emitter, kind, args, kwargs):
 
 
 def _call(emitter, kind, values, named):
+    if (row := integers.read(emitter, kind, values, named)) is not None:
+        return row
     function, wanted = _function(kind), _result(kind)
     if kind == "aten::dequantize" and values and values[0].type().kind() == "ListType":
         wanted = ir.ListType(types.TENSOR)

@@ -30,12 +30,6 @@ def rounded_once(x: Tensor, halved: bool) -> Tensor:
     return torch.quantize_per_tensor_dynamic(x, torch.quint8, halved).dequantize() if x.numel() else x
 
 
-def keep(layer: Any, name: str, found: tuple) -> None:
-    """Keep what was made of a weight, but not within a trace, which would have other operators the next time."""
-    if not torch.jit.is_tracing():
-        layer.__dict__[name] = found
-
-
 def scales_of_sums(steps: Tensor, scale: float, out_scale: float) -> tuple[Tensor, Tensor]:
     """What a step of a sum stands for, and how many steps of the result that is; in float32, as PyTorch has them: ties fall alike."""
     each = steps.to(torch.float32) * torch.tensor(scale, dtype=torch.float32)
@@ -57,20 +51,23 @@ def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor,
     kept = layer.__dict__.get("_factors")
     if kept is not None and kept[0] == key and all(a is b for a, b in zip(kept[1], held)):
         return kept[2]
-    weight, steps, zero, bias = held
-    found = None
-    if weight.dtype is torch.int8 and weight[:1].numel() <= MOST_PRODUCTS and not zero.any():
-        each, step = scales_of_sums(steps, scale, out_scale)
-        each, step = each.expand(weight.shape[0]), step.expand(weight.shape[0])
-        packed = PACK(weight) if weight.dim() == 2 or layer.groups == 1 else None
-        found = (
-            weight,
-            step.contiguous(),
-            None if bias is None else bias_of_sums(bias, each, steps),
-            None if packed is weight else packed,
-        )
-    keep(layer, "_factors", (key, held, found))
+    with _seams.unrecorded():  # a trace has them as constants
+        found = _factors(layer, *held, scale, out_scale)
+    layer.__dict__["_factors"] = key, held, found
     return found
+
+
+def _factors(
+    layer: Any, weight: Tensor, steps: Tensor, zero: Tensor, bias: Tensor | None, scale: float, out_scale: float
+) -> Any:
+    if weight.dtype is not torch.int8 or weight[:1].numel() > MOST_PRODUCTS or zero.any():
+        return None
+    each, step = scales_of_sums(steps, scale, out_scale)
+    each, step = each.expand(weight.shape[0]), step.expand(weight.shape[0]).contiguous()
+    step.quantized_from = weight, steps, bias, scale, out_scale  # which archives say
+    packed = PACK(weight) if weight.dim() == 2 or layer.groups == 1 else None
+    sums = None if bias is None else bias_of_sums(bias, each, steps)
+    return weight, step, sums, None if packed is weight else packed
 
 
 def rows(layer: Any) -> tuple[Tensor | None, Tensor | None, Tensor]:
@@ -80,11 +77,15 @@ def rows(layer: Any) -> tuple[Tensor | None, Tensor | None, Tensor]:
     integers that this was made of.
     """
     weight, steps, zero = (layer._buffers[name] for name in ("weight_int", "weight_scale", "weight_zero_point"))
-    if zero.any() or weight.shape[1] > MOST_PRODUCTS:
-        found = None, None, weight
-    else:
-        found = steps.to(torch.float32).expand(weight.shape[0]).contiguous(), PACK(weight), weight
-    keep(layer, "_scales", found)
+    with _seams.unrecorded():  # a trace has them as constants
+        if zero.any() or weight.shape[1] > MOST_PRODUCTS:
+            found = None, None, weight
+        else:
+            each = steps.to(torch.float32).expand(weight.shape[0]).contiguous()
+            each = each.clone() if each is steps else each
+            each.quantized_from = weight, steps, None  # which archives say
+            found = each, PACK(weight), weight
+    layer.__dict__["_scales"] = found
     return found
 
 

@@ -47,6 +47,15 @@ class Packed:
         """The class that programs in archives know this under; convolutions of one dim are such of two there."""
         return f"quantized.Conv{max(2, self.weight_int.dim() - 2)}dPackedParamsBase" if self.moves else _LINEAR
 
+    def factors(self, scale: float, out_scale: float) -> Any:
+        """The weight, the factors of its sums, the bias as a sum, and the weight as products take it; None where integers
+        are not multiplied."""
+        return _integers.factors(self, scale, out_scale)
+
+    def rows(self) -> Any:
+        """The same for inputs that are rounded as they come: factors, the weight as products take it, and the weight."""
+        return _integers.rows(self)
+
     def of_dims(self, dims: int) -> Packed:
         """The same for a convolution over so many dims: archives have those of one dim with a first dim of one."""
         given = self.weight_int.dim() - 2

@@ -168,7 +168,7 @@ class _Recurrent:
         return kept
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k != "_kept_matrices"}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_kept_matrices", "_kept_cells")}
 
     def _matrices(self, suffix: str = "") -> Any:
         matrices = self._matrix(f"weight_ih{suffix}"), self._matrix(f"weight_hh{suffix}")
@@ -183,6 +183,13 @@ class _Recurrent:
 
     def packed_cells(self) -> list[Any]:
         """The weights of all layers and directions as ``torch.quantized_lstm`` takes them."""
+        held = list(self._buffers.values())
+        kept = self.__dict__.get("_kept_cells")
+        if kept is None or len(kept[0]) != len(held) or any(a is not b for a, b in zip(kept[0], held)):
+            kept = self.__dict__["_kept_cells"] = held, self._packed_cells()
+        return kept[1]
+
+    def _packed_cells(self) -> list[Any]:
         make, found = torch.ops.quantized, []
         for suffix, _ in self._places():
             ih, hh = self.packed_matrix(f"weight_ih{suffix}"), self.packed_matrix(f"weight_hh{suffix}")
