@@ -94,3 +94,23 @@ def test_distributions_are_captured_whole_and_refuse_what_they_refused(name):
         torch.testing.assert_close(compiled(p), wanted)
     with pytest.raises(ValueError, match="to satisfy the constraint"):
         compiled(torch.full((3, 3), torch.nan))
+
+
+LAYERS = {
+    "attention": lambda x: nn.functional.scaled_dot_product_attention(x, x, x),
+    "encoder": nn.TransformerEncoderLayer(8, 2, 16, 0.0, batch_first=True),
+    "lstm": lambda x, layer=nn.LSTM(8, 8, batch_first=True): layer(x)[0],
+    "gru": lambda x, layer=nn.GRU(8, 8, batch_first=True): layer(x)[0],
+    "cosine": lambda x: nn.functional.cosine_similarity(x @ x.mT, x @ x.mT),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_that_are_composed_are_captured_whole_under_autocast(name):
+    layer, x = LAYERS[name], torch.randn(2, 4, 8)
+    compiled = torch.compile(layer, fullgraph=True)
+    for enabled in (True, False, True):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=enabled):
+            wanted, found = layer(x), compiled(x)
+            assert found.dtype == wanted.dtype
+            torch.testing.assert_close(found, wanted)

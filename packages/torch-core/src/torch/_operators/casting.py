@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 
 from .. import _C
@@ -23,16 +22,24 @@ def _in(function, dtype_of):
         where = _C._casts()
         if not where:
             return function(*args, **kwargs)
-        from ..amp.autocast_mode import _cast, autocast
+        from ..amp.autocast_mode import _cast
 
-        with contextlib.ExitStack() as off:
-            for device in _DEVICES[where]:
-                dtype = dtype_of(device)
-                args, kwargs = _cast(args, device, dtype), _cast(kwargs, device, dtype)
-                off.enter_context(autocast(device, enabled=False))
-            return function(*args, **kwargs)
+        for device in _DEVICES[where]:
+            dtype = dtype_of(device)
+            args, kwargs = _cast(args, device, dtype), _cast(kwargs, device, dtype)
+        return _uncast(_DEVICES[where], function, args, kwargs)
 
     return cast
+
+
+def _uncast(devices, function, args, kwargs):
+    """Call a function with ``torch.autocast`` off for some devices."""
+    from ..amp.autocast_mode import autocast
+
+    if not devices:
+        return function(*args, **kwargs)
+    with autocast(devices[0], enabled=False):
+        return _uncast(devices[1:], function, args, kwargs)
 
 
 def in_float32(function: F) -> F:
@@ -45,6 +52,9 @@ def lower_precision(device="cpu"):
     from ..amp.autocast_mode import get_autocast_dtype
 
     return get_autocast_dtype(device)
+
+
+lower_precision._dynamo_marked_constant = True  # a program is for one state of autocast
 
 
 def in_lower_precision(function: F) -> F:

@@ -293,7 +293,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
             self.own.add(code)
             return
         if (file.startswith(_IMPORTING) or _finds_module(frame)) or (
-            is_quiet(file) or (self.trusted and of_torch(file) is not None)
+            is_quiet(file) or (self.trusted and _stands_in_torch(frame))
         ):
             return
         asks = frame
@@ -440,6 +440,13 @@ _QUIET = frozenset(
         collections.abc.Sized.__subclasshook__.__func__.__code__.co_filename,
     )
 )
+
+
+def _stands_in_torch(frame):
+    """Whether a frame is of torch, or of a context manager of Python's own in torch."""
+    while frame is not None and frame.f_code.co_filename == contextlib.__file__:
+        frame = frame.f_back
+    return frame is not None and of_torch(frame.f_code.co_filename) is not None
 
 
 def _but_for_casts(state):
