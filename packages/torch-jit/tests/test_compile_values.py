@@ -249,3 +249,52 @@ def test_without_fullgraph_a_setting_captures_reads():
         compiled = torch.compile(f, backend=backend)
         assert torch.equal(compiled(X), f(X)) and torch.equal(compiled(X + 1), f(X + 1))
     assert len(graphs) == 1 and ".item()" in graphs[0]
+
+
+FUNCTIONS = [
+    "sqrt",
+    "log",
+    "log2",
+    "log10",
+    "atan",
+    "tanh",
+    "asinh",
+    "erf",
+    "erfc",
+    "fabs",
+    "degrees",
+    "radians",
+    "exp",
+    "expm1",
+    "log1p",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "sinh",
+    "cosh",
+    "acosh",
+    "atanh",
+    "lgamma",
+]
+
+
+@pytest.mark.parametrize("options", [{}, {"backend": lambda module, inputs: module.forward}], ids=["own", "other"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_math_of_numbers_are_those_of_python(name, options):
+    function = getattr(math, name)
+
+    def f(x):
+        return x * function(x.sum().item()) - function(x.sum().item())
+
+    compiled = torch.compile(f, fullgraph=True, **options)
+    compiled(torch.tensor([1.0 if name == "acosh" else 0.5]))
+    for value in (0.5, 0.25, 1.5, -0.5, 1000.0, 0.0, math.nan, math.inf):
+        x = torch.tensor([value])
+        found, expected = _outcome(compiled, x), _outcome(f, x)
+        if isinstance(expected, type):
+            assert found is expected, value
+        else:
+            torch.testing.assert_close(found, expected, equal_nan=True)
+    assert len(compiled._compiled.programs) == 1

@@ -14,6 +14,7 @@ from torch._dynamo import config
 from . import _numbers
 from ._backends import native
 from ._effects import NOTHING
+from ._numbers import MATH
 from ._observer import Reason
 from ._resized import Resized, Variation
 from ._sizes import Escaped
@@ -24,9 +25,9 @@ __all__ = ["Again"]
 #: kinds of nodes that are about sizes only
 _OF_SIZES = frozenset((
     "aten::size", "aten::add", "aten::sub", "aten::mul", "aten::floordiv", "aten::remainder", "aten::Int", "prim::Constant",
-    "prim::NumToTensor", "prim::ListConstruct", "aten::div", "aten::pow", "aten::sqrt", "aten::Float", "aten::Bool", "aten::__not__",
+    "prim::NumToTensor", "prim::ListConstruct", "aten::div", "aten::pow", "aten::Float", "aten::Bool", "aten::__not__",
     "aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt", "aten::ge", "aten::floor", "aten::ceil",
-    "aten::round", *EXACT,
+    "aten::round", *EXACT, *(f"aten::{function.__name__}" for function in MATH),
 ))  # fmt: skip
 _MOST_SIZES = 6  #: different ones that are tried one by one
 _SHIFTS = (1, -1, 2, 5)  #: to other ints in place of those that are read

@@ -10,6 +10,8 @@ import torch
 from torch import fx
 from torch.export._tape import describe, hollow
 
+from ._numbers import MATH
+
 _DTYPES = (
     torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64, torch.float16, torch.float32, torch.float64, torch.complex32,
     torch.complex64, torch.complex128, torch.bool, None, None, None, torch.bfloat16,
@@ -21,7 +23,7 @@ _OF_SIZES = {
     "prim::exact_mul": operator.mul, "prim::exact_pow": operator.pow, "prim::abs": abs, "prim::max": max, "prim::min": min,
     "aten::floor": math.floor, "aten::ceil": math.ceil, "aten::round": round, "aten::div": operator.truediv, "aten::eq": operator.eq, "aten::ne": operator.ne, "aten::lt": operator.lt,
     "aten::le": operator.le, "aten::gt": operator.gt, "aten::ge": operator.ge, "aten::__not__": operator.not_, "aten::pow": operator.pow,
-    "aten::_holds": lambda t: bool(t.all()), "aten::Int": int, "aten::Float": float, "aten::Bool": bool, "aten::sqrt": math.sqrt,
+    "aten::_holds": lambda t: bool(t.all()), "aten::Int": int, "aten::Float": float, "aten::Bool": bool, **{f"aten::{function.__name__}": function for function in MATH},
 }  # fmt: skip
 _NUMBERS = ("int", "float", "bool")
 _LAYOUTS = (torch.strided, torch.sparse_coo)

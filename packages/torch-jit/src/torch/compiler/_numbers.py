@@ -15,7 +15,7 @@ import torch
 
 from ._sizes import _VARIABLE, Size
 
-__all__ = ["Number", "changed", "extreme", "square_root"]
+__all__ = ["MATH", "Number", "changed", "extreme"]
 
 _MOST = 1 << 31  #: of ints: products of two are numbers of 64 bits
 
@@ -111,8 +111,8 @@ class Number(Size):
         graph.insertNode(node)
         node.addBlock()
         with graph.insert_point_guard(node.addBlock()):
-            raising = graph.create("prim::RaiseException", [graph.insertConstant("torch._check: it does not hold")], 0)
-            graph.insertNode(raising)
+            text = graph.insertConstant(message or "torch._check: it does not hold")
+            graph.insertNode(graph.create("prim::RaiseException", [text], 0))
 
     def made_by(self, name, symbol, function, a, b):
         """The result of an operator of Python on two numbers."""
@@ -246,10 +246,31 @@ def extreme(function, args):
     return Number(read[0].space, function(map(_number, args)), None, (f"prim::{function.__name__}", None, *args))
 
 
-def square_root(observer, args, kwargs):
-    """``math.sqrt``, also of a number that changes."""
-    if kwargs or len(args) != 1 or not isinstance(args[0], Number):
-        return math.sqrt(*args, **kwargs)
-    (value,) = args
-    value.space.ask(value.text and f"({value.text} >= 0)", value.number >= 0)
-    return Number(value.space, math.sqrt(value.number), None, ("sqrt", None, value))
+#: functions of ``math`` of one number that programs have as well; what goes wrong in those of the first is said there
+_RAISING = ("sqrt", "log", "log2", "log10")
+_TOTAL = ("atan", "tanh", "asinh", "erf", "erfc", "fabs", "degrees", "radians")
+#: whose result is finite, or Python raises
+_FINITE = ("exp", "expm1", "log1p", "sin", "cos", "tan", "asin", "acos", "sinh", "cosh", "acosh", "atanh", "lgamma")
+
+
+def of_math(function):
+    """How a function of ``math`` is called, also with a number that changes."""
+    name = function.__name__
+
+    def called(observer, args, kwargs):
+        if kwargs or len(args) != 1 or not isinstance(args[0], Number):
+            return function(*args, **kwargs)
+        (value,) = args
+        if not value.space.reads:
+            if function is not math.sqrt:
+                return function(value.or_escape("becomes a float"))
+            value.space.ask(value.text and f"({value.text} >= 0)", value.number >= 0)
+        made = Number(value.space, function(value.number), None, (name, None, value))
+        if name in _FINITE:
+            (abs(made) < math.inf).__torch_check__(f"math.{name}: domain or range error")
+        return made
+
+    return called
+
+
+MATH = {(found := getattr(math, name)): of_math(found) for name in (*_RAISING, *_TOTAL, *_FINITE)}

@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import importlib
 import inspect
-import math
 import sys
 import threading
 import types
@@ -23,7 +22,7 @@ from ._branches import cond, while_loop
 from ._copies import COPIES
 from ._guards import is_key, is_plain, of_class
 from ._instrument import catches, may_drop
-from ._numbers import Number, square_root
+from ._numbers import MATH, Number
 from ._opaque import applied
 from ._opaque import unwatched as unwatched_call
 from ._sizes import Size, as_python
@@ -196,7 +195,7 @@ def _states(check):
 _CHECKS = torch._check, torch._check_index, torch._check_value, torch._check_type, torch._check_not_implemented
 #: function: how(observer, args, kwargs)
 SPECIAL = {
-    isinstance: _isinstance, math.sqrt: square_root, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling,
+    isinstance: _isinstance, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling,
     torch.compiler.is_exporting: lambda observer, args, kwargs: False, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
     delattr: _delattr, id: _id, vars: _vars, object.__setattr__: _plainly, object.__delattr__: _plainly,
     **{each: _looked_up(each) for each in (
@@ -204,7 +203,7 @@ SPECIAL = {
         typing.get_origin, typing.get_args,
     )},
     torch.tensor: _tensor, torch.as_tensor: _as_tensor, hash: _hash, functools.update_wrapper: _update_wrapper, torch.cond: cond, torch.while_loop: while_loop,
-    _seams.is_seen: _is_seen, torch.autograd.Function.apply.__func__: applied, **{each: _states(each) for each in _CHECKS}, **TREES, **COPIES,
+    _seams.is_seen: _is_seen, torch.autograd.Function.apply.__func__: applied, **{each: _states(each) for each in _CHECKS}, **MATH, **TREES, **COPIES,
 }  # fmt: skip
 
 
