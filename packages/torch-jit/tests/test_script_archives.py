@@ -723,3 +723,38 @@ def test_names_that_tell_named_tuples_of_one_name_apart_are_told_apart_from_thos
     taken = name_of_form("__torch__.apart.___torch_mangle_form_1.Sides", "xy")
     assert name_of_form(name, "ab") not in (name, taken)
     assert name_of_form(name, "xy") == taken and name_of_form(name, "xyz") == name
+
+
+def lost(n: int) -> int | None:
+    found: int | None = None
+    if found is None:
+        found = n
+    for _ in range(n):
+        found = None
+    return found
+
+
+def test_what_a_loop_carries_begins_with_the_type_that_it_has_in_the_loop():
+    compiled, file = torch.jit.script(lost), io.BytesIO()
+    compiled.save(file)
+    read = torch.jit.load(io.BytesIO(file.getvalue()))
+    assert [read(n) for n in (0, 2)] == [0, None]
+    assert "= unchecked_cast(Optional[int], found" in texts_of(compiled)  # else PyTorch refuses the text
+
+
+def wrong(n: int) -> int:
+    if n == 1:
+        return divmod(1, 0)[0]
+    if n == 2:
+        return ord("ab")
+    if n == 3:
+        return len(chr(-1))
+    return 0
+
+
+@pytest.mark.parametrize(("n", "error"), [(1, ZeroDivisionError), (2, TypeError), (3, ValueError)])
+def test_constants_that_do_not_fit_are_refused_where_they_are_reached(n, error):
+    compiled = torch.jit.script(wrong)
+    assert compiled(0) == 0
+    with pytest.raises(error):
+        compiled(n)

@@ -448,10 +448,11 @@ def round_(emitter, item, digits=None):
 
 @handles(divmod)
 def divmod_(emitter, a, b):
-    if _known((a, b)):
-        return Static(divmod(a.value, b.value))
-    a, b = emitter.value(a), emitter.value(b)
-    return TupleOf([emitter.op("floordiv", a, b), emitter.op("remainder", a, b)])
+    def emit():
+        x, y = emitter.value(a), emitter.value(b)
+        return TupleOf([emitter.op("floordiv", x, y), emitter.op("remainder", x, y)])
+
+    return emitter._folded(divmod, [a, b], {}, emit) if _known((a, b)) else emit()
 
 
 @handles(pow)
@@ -481,12 +482,14 @@ def hash_(emitter, item):
 
 @handles(ord)
 def ord_(emitter, item):
-    return Static(ord(item.value)) if isinstance(item, Static) else emitter.op("ord", item)
+    emit = lambda: emitter.op("ord", emitter.value(item))
+    return emitter._folded(ord, [item], {}, emit) if isinstance(item, Static) else emit()
 
 
 @handles(chr)
 def chr_(emitter, item):
-    return Static(chr(item.value)) if isinstance(item, Static) else emitter.op("chr", item)
+    emit = lambda: emitter.op("chr", emitter.value(item))
+    return emitter._folded(chr, [item], {}, emit) if isinstance(item, Static) else emit()
 
 
 @handles(print)

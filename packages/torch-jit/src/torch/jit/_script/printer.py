@@ -96,9 +96,7 @@ class Printer:
         pad = "  " * indent
         values = [self.expression(value) for value in block.outputs()]
         for i, (value, type) in enumerate(zip(block.outputs(), types)):
-            if type.kind() in ("AnyType", "UnionType") and value.type() != type:
-                wider = "annotate" if type.kind() == "AnyType" else "unchecked_cast"
-                values[i] = f"{wider}({type.annotation_str}, {values[i]})"
+            values[i] = self.widened(values[i], value, type, ("AnyType", "UnionType"))
         if returned:
             text = values[0] if len(values) == 1 else "(" + ", ".join(values) + ")"
             self.lines.append(f"{pad}return {text}")
@@ -198,6 +196,17 @@ class Printer:
         inner.block(graph.param_node().owningBlock(), indent + 1, returned=True)
         self.lines.append(f"{pad}{self.name(node.output())} = fork({name})")
 
+    def start(self, value, type):
+        """What a name of a loop begins with, as one of the type that it has there."""
+        return self.widened(self.expression(value), value, type, ("AnyType", "OptionalType", "UnionType"))
+
+    @staticmethod
+    def widened(text, value, type, kinds):
+        """The text of a value, as one of a wider type of these kinds."""
+        if type.kind() not in kinds or value.type() == type:
+            return text
+        return f"{'annotate' if type.kind() == 'AnyType' else 'unchecked_cast'}({type.annotation_str}, {text})"
+
     def loop(self, node, indent):
         """``for`` where only the count decides; else ``while``, with the count among the conditions."""
         pad, inner = "  " * indent, "  " * (indent + 1)
@@ -206,7 +215,7 @@ class Printer:
         turn, *carried = list(block.inputs())
         on, *values = list(block.outputs())
         if carried:
-            starts = ", ".join(self.expression(each) for each in inputs[2:])
+            starts = ", ".join(self.start(each, value.type()) for each, value in zip(inputs[2:], carried))
             for value, output in zip(carried, outputs):
                 self.names[value] = self.names[output] = self._fresh(output.debugName())
             names = [self.names[each] for each in outputs]
