@@ -47,6 +47,16 @@ std::optional<DType> said_dtype(const Schema& schema, const Value* arguments) {
   return i >= 0 && arguments[i].present ? std::optional(DType(arguments[i].i)) : std::nullopt;
 }
 
+// Whether sums and products of floats are computed in the dtype of out, and not rounded to it: where that is wider, or
+// of integers.
+bool is_computed_in_dtype_of(const Tensor& out, const Row& row, const Value* arguments) {
+  if (row.attr.is_exact_out || row.schema.params[0].kind != Kind::Tensor || !arguments[0].tensor) return false;
+  const DType from = arguments[0].tensor->dtype, to = out.dtype();
+  if (!is_floating(from)) return false;
+  return is_floating(to) || is_complex(to) ? promote_types(from, to) == to
+                                           : row.attr.dtypes != DTypes::FloatingOrComplex;
+}
+
 // Inputs that lie in out's storage could be overwritten while they are still needed. An element-wise operator may find
 // its own elements there: it reads each before it writes it. Integer division can fail midway.
 bool may_write_beside(const Row& row, const Tensor& input, const Tensor& out) {
@@ -147,7 +157,8 @@ OutCall::OutCall(const Row& row, const Value* arguments, ArrayRef<Tensor> outs) 
     check_change(out);
   }
   const int dtype = place_of(schema, Kind::DType);
-  if (is_factory(schema) && dtype >= 0 && !arguments_[dtype].present) {
+  if (dtype >= 0 && !arguments_[dtype].present &&
+      (is_factory(schema) || is_computed_in_dtype_of(outs[0], row, arguments))) {
     arguments_[dtype].i = int64_t(outs[0].dtype());
     arguments_[dtype].present = true;
   }

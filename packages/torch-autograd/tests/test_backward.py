@@ -692,3 +692,18 @@ def test_a_real_product_of_complex_numbers_is_differentiated_by_the_real_parts(p
     z = torch.tensor(parts, dtype=torch.complex128, requires_grad=True)
     z.prod(dtype=torch.float64).backward()
     assert z.grad.tolist() == expected
+
+
+def test_where_a_slope_is_masked_that_of_the_gradient_is_zero():
+    """0 / 0 behind a mask would come back as NaN in the derivative by the gradient that came in."""
+    x, y = (torch.tensor(v, dtype=torch.float64, requires_grad=True) for v in ([0.0, 3.0, -0.0], [0.0, 4.0, 0.0]))
+    for function, slopes in (
+        (lambda: torch.copysign(x, -1.0), {x: [0.0, -1.0, 0.0]}),
+        (lambda: torch.atan2(x, y), {x: [0.0, 4 / 25, 0.0], y: [0.0, -3 / 25, 0.0]}),
+    ):
+        for leaf, want in slopes.items():
+            g = torch.ones(3, dtype=torch.float64, requires_grad=True)
+            (found,) = torch.autograd.grad(function(), leaf, g, create_graph=True)
+            (by_g,) = torch.autograd.grad(found.sum(), g)
+            for each in found, by_g:
+                torch.testing.assert_close(each, torch.tensor(want, dtype=torch.float64))

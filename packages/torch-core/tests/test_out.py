@@ -331,3 +331,21 @@ def test_an_out_of_no_elements_overlaps_nothing():
     assert torch.ones(2, 0, out=out) is out
     with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
         torch.ones(2, 3, out=torch.empty(1, 3).expand(2, 3))
+
+
+@pytest.mark.parametrize("name", ["sum", "nansum", "mean", "prod", "cumsum", "cumprod"])
+def test_sums_are_computed_in_a_wider_dtype_of_out(name):
+    x = torch.tensor([[1.7, 2.6], [3.3, -4.1]])
+    function = getattr(torch, name)
+    for given, wide in ((x, torch.float64), (x.to(torch.bfloat16), torch.float32)):
+        want = function(given.to(wide), 1)
+        out = torch.empty(want.shape, dtype=wide)
+        assert function(given, 1, out=out) is out and torch.equal(out, want)
+    narrow = torch.empty(want.shape, dtype=torch.float16)
+    assert torch.equal(function(x, 1, out=narrow), function(x, 1).half())  # rounded once
+    if name == "mean":
+        with pytest.raises(RuntimeError, match="result type Float can't be cast to the desired output type Long"):
+            torch.mean(x, 1, out=torch.empty(2, dtype=torch.int64))
+    else:
+        whole = torch.empty(want.shape, dtype=torch.int64)
+        assert torch.equal(function(x, 1, out=whole), function(x.long(), 1))

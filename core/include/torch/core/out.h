@@ -15,7 +15,7 @@ namespace torch {
 class OutCall {
  public:
   // Checks what can be told before the call: overlaps, inference tensors. `arguments` and `outs` are borrowed. A
-  // factory without a dtype makes that of its out.
+  // factory without a dtype makes that of its out, and what sums computes in it.
   TORCH_API OutCall(const Row& row, const Value* arguments, ArrayRef<Tensor> outs);
   TORCH_API void run();
   // Checks the results and moves those that lie elsewhere. `resize(row, out, result)` gives `out` the result's size;

@@ -313,7 +313,8 @@ struct Atan2 : Both {  // of (y, x)
   void grad(const Tensor& g, Backward& b) const {
     const Tensor y = as_floats(self, g), x = as_floats(other, g);  // squares of integers wrap
     Tensor r2 = square(x) + square(y);
-    Tensor slope = torch::masked_fill(g / r2, torch::eq(r2, number(0)), number(0.0));
+    // Divided by infinity, a gradient is zero at the origin, and so are those of this formula.
+    Tensor slope = g / torch::masked_fill(r2, torch::eq(r2, number(0)), number(INFINITY));
     if (b.needs(0)) b[0] = slope * x;
     if (b.needs(1)) b[1] = -(slope * y);
   }
@@ -336,7 +337,8 @@ struct Copysign {
   Saved self, result;
   Copysign(Recorder& r, const Tensor& self, const Tensor&) : self(r, self), result(r, 0) {}
   void grad(const Tensor& g, Backward& b) const {
-    if (b.needs(0)) b[0] = torch::masked_fill(g * (result / self), torch::eq(self, number(0)), number(0.0));
+    const Tensor& x = self;
+    if (b.needs(0)) b[0] = g * (result / torch::masked_fill(x, torch::eq(x, number(0)), number(INFINITY)));
     if (b.needs(1)) b[1] = torch::zeros_like(g);
   }
 };
