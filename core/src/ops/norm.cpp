@@ -31,6 +31,9 @@ std::tuple<Tensor, Tensor, Tensor> batch_forward(const Tensor& input, const Tens
   check_parameter(op, "running_var", running_var, s.c);
   TORCH_CHECK(training || (running_mean && running_var), op,
               ": running_mean and running_var must be defined in evaluation mode");
+  TORCH_CHECK_VALUE(bool(running_mean) == bool(running_var), op,
+                    ": running_mean and running_var must either both be None or neither, and only ",
+                    running_mean ? "running_mean" : "running_var", " was given");
   TORCH_CHECK_VALUE(!training || s.n * s.inner > 1 || s.c == 0 || s.n * s.inner == 0 || input.is_meta(), op,
                     ": Expected more than 1 value per channel when training, got input size ", input.sizes());
   DType compute = norm_dtype(input);

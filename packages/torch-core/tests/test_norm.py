@@ -148,3 +148,16 @@ def test_group_norm_of_half_types_is_rounded_once(dtype):
     got = group(x, 2, w, b)
     # Double rounding is wrong about one time in four; float32 is a tie apart from float64 about never.
     assert got.dtype == dtype and (got != exact.to(dtype)).sum() <= 2
+
+
+@pytest.mark.parametrize("given", ["running_mean", "running_var"])
+def test_running_statistics_come_together(given):
+    statistics = {"running_mean": None, "running_var": None} | {given: torch.ones(3)}
+    with pytest.raises(ValueError, match=f"must either both be None or neither, and only {given} was given"):
+        torch.batch_norm(
+            torch.rand(4, 3), None, None, **statistics, training=True, momentum=0.1, eps=1e-5, cudnn_enabled=True
+        )
+    with pytest.raises(RuntimeError, match="must be defined in evaluation mode"):
+        torch.batch_norm(
+            torch.rand(4, 3), None, None, **statistics, training=False, momentum=0.1, eps=1e-5, cudnn_enabled=True
+        )
