@@ -4,6 +4,7 @@ import math
 
 import pytest
 import torch
+from torch import nn
 from torch._dynamo import config, exc
 
 F = torch.nn.functional
@@ -228,14 +229,19 @@ def test_ints_do_not_wrap():
 
 def test_what_is_changed_outside_of_the_arguments_is_changed_once():
     class Net(torch.nn.Module):
-        def forward(self, x):
-            self.last = x.sum().item()
-            return x * self.last
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("total", torch.zeros(()))
 
-    with pytest.raises(exc.Unsupported, match="more is changed than arguments"):
-        torch.compile(Net(), fullgraph=True)(X)
+        def forward(self, x):
+            self.total += x.sum()
+            return x * x.sum().item()
+
     net = Net()
-    assert torch.equal(torch.compile(net)(X), X * 6) and net.last == 6.0
+    with pytest.raises(exc.Unsupported, match="more tensors are changed than arguments"):
+        torch.compile(net, fullgraph=True)(X)
+    assert net.total == 6
+    assert torch.equal(torch.compile(net)(X), X * 6) and net.total == 12
 
 
 def test_without_fullgraph_a_setting_captures_reads():
@@ -298,3 +304,73 @@ def test_functions_of_math_of_numbers_are_those_of_python(name, options):
         else:
             torch.testing.assert_close(found, expected, equal_nan=True)
     assert len(compiled._compiled.programs) == 1
+
+
+class Notes(nn.Module):
+    """A layer that notes numbers of its results as it goes."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer, self.last, self.rows, self.calls = nn.Linear(3, 3), 0.0, 0, 0
+
+    def forward(self, x):
+        y = self.layer(x)
+        self.last, self.rows = y.sum().item(), int((y > 0).sum())
+        self.calls += 1
+        return y * self.last + self.rows
+
+
+def _notes(module):
+    return module.last, module.rows, module.calls
+
+
+@pytest.mark.parametrize("options", [{}, {"backend": lambda module, inputs: module.forward}], ids=["own", "other"])
+def test_numbers_that_are_read_are_noted_in_attributes_of_a_module(options):
+    module, other = Notes(), Notes()
+    other.load_state_dict(module.state_dict())
+    compiled = torch.compile(module, fullgraph=True, **options)
+    for i in range(5):
+        x = torch.full((2, 3), i - 2.0)
+        torch.testing.assert_close(compiled(x), other(x))
+        assert _notes(module) == pytest.approx(_notes(other))
+        assert list(map(type, _notes(module))) == [float, int, int]
+    assert len(compiled._compiled.programs) == 1
+
+
+def test_numbers_that_are_read_and_counted_on_are_refused_and_change_what_they_change_once():
+    class Average(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.average = 1.0
+
+        def forward(self, x):
+            self.average = 0.5 * self.average + x.sum().item()
+            return x * self.average
+
+    module = Average()
+    with pytest.raises(exc.Unsupported, match="the attribute average of a .*Average counts"):
+        torch.compile(module, fullgraph=True)(torch.ones(2))
+    assert module.average == 2.5
+    partly = torch.compile(module)
+    assert partly(torch.ones(2)).tolist() == [3.25] * 2 and module.average == 3.25
+
+
+def test_an_error_behind_a_noted_number_leaves_what_the_call_has_changed():
+    class Fails(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.last = 0.0
+
+        def forward(self, x):
+            self.last = x.sum().item()
+            if x.shape[0] == 3:
+                raise ValueError("three")
+            return x * self.last
+
+    module = Fails()
+    compiled = torch.compile(module, fullgraph=True)
+    with pytest.raises(ValueError, match="three"):
+        compiled(torch.ones(3))
+    assert module.last == 3
+    assert compiled(torch.ones(2)).tolist() == [2, 2] and module.last == 2
+    assert compiled(torch.full((2,), 2.0)).tolist() == [8, 8] and module.last == 4

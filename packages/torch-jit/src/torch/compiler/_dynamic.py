@@ -264,12 +264,13 @@ class Again:
 
     def _of_reads(self):
         """A program of this very call, in which numbers that are read of tensors are values."""
-        if not self.is_repeatable():
+        if self.written is None:
             self.why = Reason(
-                "a number is read of a tensor, and more is changed than arguments", self.observer.first_read
+                "a number is read of a tensor, and more tensors are changed than arguments", self.observer.first_read
             )
             return None
-        return self._attempt(Variation(reads=True), (None,))
+        with self.observer.set_back():
+            return self._attempt(Variation(reads=True), (None,))
 
     def general(self):
         """A program for several sizes, of a call without an earlier one, where the caller says that sizes change; None where
@@ -349,6 +350,7 @@ class Again:
         if not all(map(before.reached, others)):
             watcher.stop("an argument cannot be made anew")
         watcher.fresh = before.fresh()
+        watcher.lent = frozenset(of for of, _ in self.observer.changed if not before.reached(of))
         return watcher.run(self.compiled.function, *given)
 
     def _attempt(self, variation, layouts):
@@ -390,6 +392,7 @@ class Again:
                 watcher.close(2)  # when results have asked for their sizes, too
         finally:
             self.why = watcher.reason
+            watcher.undo(watcher.fresh)  # what was lent to it
         return (watcher, steps) if watcher.reason is None else None
 
     def _of_other_ints(self, first, variation, layouts):

@@ -5,6 +5,7 @@ changes them itself; a program changes them at its end, to what they were left a
 from __future__ import annotations
 
 import collections
+import contextlib
 import sys
 import types
 
@@ -12,6 +13,7 @@ import torch
 
 from ._guards import FIXED, is_plain, of_class, same_value
 from ._own import BINARY
+from ._sizes import Size
 from ._tables import has_dict, is_torchs, module_class
 
 NOTHING = object()
@@ -207,19 +209,37 @@ class Effects:
             else:
                 yield from self._of_dict(change)
 
+    @contextlib.contextmanager
+    def set_back(self):
+        """A block in which what was changed is as it was before, to be changed once more."""
+        after = [(change, self._held(change)) for change in self.changed.values()]
+        self.undo(())
+        try:
+            yield
+        finally:
+            for change, held in after:
+                self._put(change, held)
+
+    def _held(self, change):
+        value, name = change.value, change.name
+        return value.copy() if name is None else self._attribute(value, name)
+
+    def _put(self, change, held):
+        """Give an attribute or a container what it held."""
+        value, name = change.value, change.name
+        if name is not None:
+            _set_back(value, name, held, self._attribute(value, name))
+        elif type(value) is list:
+            value[:] = held
+        else:
+            value.clear()
+            value.update(held)
+
     def undo(self, kept):
         """Leave what was changed as it was, but for objects with these ids."""
         for change in self.changed.values():
-            value, name, before = change.value, change.name, change.before
-            if id(value) in kept:
-                continue
-            if name is not None:
-                _set_back(value, name, before, self._attribute(value, name))
-            elif type(value) is list:
-                value[:] = before
-            else:
-                value.clear()
-                value.update(before)
+            if id(change.value) not in kept:
+                self._put(change, change.before)
 
     def _of_attribute(self, change):
         value, name, before = change.value, change.name, change.before
@@ -235,7 +255,7 @@ class Effects:
         if now is before is NOTHING:
             self.guards.check("noattr", self.known[id(value)][1], name)
             return
-        if change.seen and not self._may_lift(value) and type(now) in (int, float) and type(before) is type(now):
+        if change.seen and self._counts_on(value, now, before) and not self._may_lift(value):
             self.stop(f"the attribute {name} of a {type(value).__qualname__} counts", frames=change.frames)
         yield ("del", value, name) if now is NOTHING else ("attr", value, name, now)
 
@@ -246,9 +266,7 @@ class Effects:
     def _of_list(self, change):
         value, before = change.value, change.before
         if len(value) == len(before):
-            if not self.whole and any(
-                not _is(a, b) and type(a) in (int, float) and type(a) is type(b) for a, b in zip(value, before)
-            ):
+            if not self.whole and any(not _is(a, b) and self._counts_on(value, a, b) for a, b in zip(value, before)):
                 self.stop("an item of a list from outside counts", frames=change.frames)
             for i, (now, was) in enumerate(zip(value, before)):
                 if not _is(now, was):
@@ -270,13 +288,21 @@ class Effects:
         for key, now in value.items():
             was = before.get(key, NOTHING)
             if not _is(now, was):
-                if type(now) in (int, float) and type(was) is type(now) and not self.whole:
+                if self._counts_on(value, now, was) and not self.whole:
                     text = f"the item {key!r} of a {type(value).__qualname__} from outside counts"
                     self.stop(text, frames=change.frames)
                 if not is_plain(key):
                     text = f"a {type(value).__qualname__} from outside gets a key that is an object"
                     self.stop(text, frames=change.frames)
                 yield "item", value, key, now
+
+    def _counts_on(self, value, now, before):
+        """Whether ``value`` has a number where it had one of its type: the next call finds another one there."""
+        if isinstance(now, Size):
+            if not now.space.reads or id(value) in self.fresh:
+                return False
+            now = now.number
+        return type(now) in (int, float) and type(before) is type(now)
 
     def _grows(self, change):
         """A container that each call finds longer needs a program for each call: better a part of the function as it is."""

@@ -48,6 +48,9 @@ class Resized(Observer):
         self.varied = {place: both[which] for place, both in variation.numbers.items()}
         self.variables = {}  # place of a number that changes -> what it is in this run
         self.fresh = frozenset()  # ids of arguments that are made anew for this run, and may be changed
+        self.lent = (
+            frozenset()
+        )  # ids of other objects that the call has changed, which are put back after the program is made
         self.free, self.ranges, self.takes_sizes = variation.free, variation.ranges, True
         self.space = Space(self, {}, variation.reads)
         self.ties, self.shift, self.fixed = variation.ties, shift, fixed
@@ -146,17 +149,18 @@ class Resized(Observer):
         return super().where()
 
     def run(self, function, args, kwargs):
+        mine = self.fresh | self.lent if self.space.reads else self.fresh
         try:
             with shapes_watched(self.space) if self.free or self.takes_numbers else contextlib.nullcontext():
                 return super().run(function, args, kwargs)
         finally:
             try:
-                if any(id(value) not in self.fresh for _, value, *_ in self.effects()):
+                if any(id(value) not in mine for _, value, *_ in self.effects()):
                     self.stop("more is changed than what was made anew for this run")
             except Escaped:
                 pass  # with a reason
             finally:
-                self.undo(self.fresh)
+                self.undo(mine)
 
     def close(self, low):
         """Guards of the sizes: what was asked about them; those of 0 and 1 are programs of their own."""
