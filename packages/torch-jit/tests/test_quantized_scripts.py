@@ -9,6 +9,7 @@ import pytest
 import torch
 import torch.ao.nn.quantized as nnq
 import torch.ao.nn.quantized.dynamic as nnqd
+import torch.ao.nn.quantized.functional as qF
 import torch.ao.quantization as tq
 import torch.nn.functional as F
 from torch import nn
@@ -42,6 +43,23 @@ class Functional(nn.Module):
         y = self.c.mul(self.b.add_relu(y, x), y)
         y = self.e.mul_scalar(self.d.cat([y, x], 1), 0.5)
         return self.dequant(F.relu(y[:, 1:]).transpose(1, 2).reshape(y.size(0), -1))
+
+
+class Recurrent(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.quant, self.layer, self.dequant = tq.QuantStub(), layer, tq.DeQuantStub()
+
+    def forward(self, x):
+        y, (h, c) = self.layer(self.quant(x))
+        return self.dequant(y), self.dequant(h), self.dequant(c)
+
+
+class Attention(Recurrent):
+    def forward(self, x):
+        x = self.quant(x)
+        y, weights = self.layer(x, x, x)
+        return self.dequant(y)
 
 
 def converted(model, x, fused=()):
@@ -105,6 +123,8 @@ MODELS = {
         Between(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.BatchNorm2d(4), nn.GroupNorm(2, 4), nn.InstanceNorm2d(4, affine=True)), R(2, 3, 9, 9)
     ),
     "layer norm": lambda: converted(Between(nn.Linear(4, 6), nn.LayerNorm(6), nn.Dropout(0.5)), R(5, 4)),
+    "quantized LSTM": lambda: converted(Recurrent(nn.LSTM(4, 5, 2, bidirectional=True)), R(3, 2, 4)),
+    "quantized attention": lambda: converted(Attention(nn.MultiheadAttention(8, 2)), R(3, 2, 8)),
     "functional": lambda: converted(Functional(), R(2, 3, 4, 4)),
     "graph": graph,
     "table": tables,
@@ -207,6 +227,31 @@ def test_traces_take_and_give_quantized_tensors():
         whole, numbers = one(other)
         assert whole.dtype is torch.quint8 and whole.int_repr().tolist() == [16, 8] and whole.q_zero_point() == 8
         assert torch.equal(numbers, Net()(other)[1])
+
+
+def test_functions_of_quantized_tensors_are_compiled():
+    @torch.jit.script
+    def f(x, w, b):
+        return qF.hardswish(qF.clamp(qF.linear(x, w, b, 0.1, 60), -1.0, 1.0), 0.02, 10)
+
+    x = torch.quantize_per_tensor(R(2, 5), 0.05, 64, torch.quint8)
+    w, b = torch.quantize_per_tensor(R(4, 5), 0.05, 0, torch.qint8), R(4)
+    wanted = qF.hardswish(qF.clamp(qF.linear(x, w, b, 0.1, 60), -1.0, 1.0), 0.02, 10)
+    for one in (f, reloaded(f)):
+        assert torch.equal(one(x, w, b).int_repr(), wanted.int_repr())
+
+
+def test_lists_and_dicts_of_programs_hold_quantized_tensors():
+    @torch.jit.script
+    def f(q):
+        several, named = [q], {"a": q}
+        several.append(torch.relu(q))
+        named["b"] = several[1]
+        return torch.cat(several), named["b"].int_repr(), len(several)
+
+    q = torch.quantize_per_tensor(torch.tensor([-1.0, 1.0]), 0.5, 8, torch.quint8)
+    joined, integers, count = f(q)
+    assert joined.int_repr().tolist() == [6, 10, 8, 10] and integers.tolist() == [8, 10] and count == 2
 
 
 @pytest.mark.parametrize("name", ["static", "traced", "frozen", "tables", "lstm"])

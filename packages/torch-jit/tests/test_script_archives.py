@@ -758,3 +758,17 @@ def test_constants_that_do_not_fit_are_refused_where_they_are_reached(n, error):
     assert compiled(0) == 0
     with pytest.raises(error):
         compiled(n)
+
+
+def test_a_tuple_that_becomes_an_element_of_a_list_stays_one():
+    @torch.jit.script
+    def f(x):
+        out = [(x, x)]
+        y = (x + 1, x + 2)
+        out.append(y)
+        return out[1][1]
+
+    file = io.BytesIO()
+    torch.jit.save(f, file)
+    file.seek(0)
+    assert torch.jit.load(file)(torch.zeros(1)).item() == 2

@@ -88,7 +88,7 @@ def _function(name: str) -> Any:
 
 def compute(kind: str, schema: str, args: tuple[Any, ...]) -> Any:
     """What an operator gives for quantized tensors among its arguments; NotImplemented where it is the operator's to say."""
-    if kind in _OF_SHAPES:
+    if kind in _OF_SHAPES or (schema and "Tensor" not in schema.partition("->")[0]):  # of lists and other containers
         return NotImplemented
     if (own := _OWN.get(kind)) is not None:
         return own(*args)

@@ -143,6 +143,8 @@ class TextEmitter(Emitter):
         if operator.space == "quantized":
             return self._absent_operator(kind)
         if operator.space in ("", "aten"):
+            if operator.name in _TO_LISTS:
+                args = [self.value(each) if isinstance(each, TupleOf) else each for each in args]
             if operator.name == "device" and len(args) == 1 and isinstance(args[0], Static):
                 return Static(torch.device(args[0].value))
             if operator.name == "wait":
@@ -286,6 +288,7 @@ _BY_NAME = {
     **{name: {2: "dtype"} for name in ("softmax", "log_softmax", "_safe_softmax")},
     **{name: {2: "alpha"} for name in ("add", "add_", "sub", "sub_", "rsub")},
 }
+_TO_LISTS = frozenset({"append", "insert", "_set_item"})  # a tuple becomes an element, as it is
 _UNSAID = {"is_autocast_enabled": ["cuda"]}  # what calls without arguments mean
 _IGNORED = frozenset({"layout", "pin_memory", "non_blocking"})  # arguments that our rows do not have
 _LAYERS = frozenset({"gru", "lstm", "rnn_relu", "rnn_tanh"})  # of packed sequences they are functions of Python

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from ._operators import Packed, library
+from ._operators import library
 
 __all__ = [
     "adaptive_avg_pool2d", "adaptive_avg_pool3d", "avg_pool2d", "avg_pool3d", "celu", "clamp", "conv1d", "conv2d", "conv3d", "elu", "hardsigmoid",
@@ -37,7 +37,7 @@ def linear(
     _quantized("linear", input), _quantized("linear", weight, "weight")
     scale = input.q_scale() if scale is None else scale
     zero_point = input.q_zero_point() if zero_point is None else zero_point
-    return library.linear(input, Packed(weight, bias), scale, zero_point)
+    return library.linear(input, library.linear_prepack(weight, bias), scale, zero_point)
 
 
 def _convolution(dims: int) -> Any:

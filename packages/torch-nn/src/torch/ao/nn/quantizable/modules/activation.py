@@ -83,17 +83,14 @@ class MultiheadAttention(nn.MultiheadAttention):
         q = self.q_scaling_product.mul_scalar(self.linear_Q(query), 1 / math.sqrt(self.head_dim))
         q, k, v = self.dequant_q(q), self.dequant_k(self.linear_K(key)), self.dequant_v(self.linear_V(value))
         k, v, added = self._with_more_keys(k, v, batch)
-        masks = [
-            self._mask(m, batch, steps, is_of_keys) for m, is_of_keys in ((attn_mask, False), (key_padding_mask, True))
-        ]
         if is_causal:
-            later = torch.ones(steps, key.shape[0], dtype=torch.bool, device=query.device).triu(1)
-            masks.append(self._mask(later, batch, steps, False))
+            attn_mask = torch.ones(steps, key.shape[0], dtype=torch.bool, device=query.device).triu(1)
         q, k, v = (t.reshape(t.shape[0], batch * self.num_heads, self.head_dim).transpose(0, 1) for t in (q, k, v))
         weights = torch.bmm(q, k.transpose(1, 2)).reshape(batch, self.num_heads, steps, -1)
-        for mask in masks:
-            if mask is not None:
-                weights = weights + F.pad(mask, (0, added))
+        if attn_mask is not None:
+            weights = weights + F.pad(self._mask(attn_mask, batch, steps, False), (0, added))
+        if key_padding_mask is not None:
+            weights = weights + F.pad(self._mask(key_padding_mask, batch, steps, True), (0, added))
         weights = F.dropout(torch.softmax(weights, -1), self.dropout, self.training)
         output = torch.bmm(weights.flatten(0, 1), v).transpose(0, 1).reshape(steps, batch, self.embed_dim)
         output = self.out_proj(self.quant_attn_output(output))
@@ -115,10 +112,8 @@ class MultiheadAttention(nn.MultiheadAttention):
             more += 1
         return k, v, more
 
-    def _mask(self, mask: Tensor | None, batch: int, steps: int, is_of_keys: bool) -> Tensor | None:
+    def _mask(self, mask: Tensor, batch: int, steps: int, is_of_keys: bool) -> Tensor:
         """What is added to the scores (batch, heads, queries, keys)."""
-        if mask is None:
-            return None
         if mask.dtype is torch.bool:
             mask = torch.zeros(mask.shape, device=mask.device).masked_fill_(mask, -math.inf)
         if is_of_keys:

@@ -78,15 +78,20 @@ class LSTMCell(nn.Module):
             raise NotImplementedError(
                 f"LSTMCell: expected an input of shape (N, {self.input_size}), got {tuple(x.shape)}"
             )
-        if hidden is None or hidden[0] is None or hidden[1] is None:
-            hidden = tuple(_beside(x, state) for state in self.initialize_hidden(x.shape[0], x.is_quantized))
-        h, c = hidden
+        h, c = self.started(x, hidden)
         gates = self.gates.add(self.igates(x), self.hgates(h))
         i, f, g, o = gates.chunk(4, 1)
         i, f, g, o = self.input_gate(i), self.forget_gate(f), self.cell_gate(g), self.output_gate(o)
         c = self.fgate_cx_igate_cgate.add(self.fgate_cx.mul(f, c), self.igate_cgate.mul(i, g))
         h = self.ogate_cy.mul(o, torch.tanh(c))
         return h, c
+
+    def started(self, x: Tensor, hidden: State | None) -> State:
+        """The state that a step begins with: zeros where there is none."""
+        if hidden is None or hidden[0] is None or hidden[1] is None:
+            first = self.initialize_hidden(x.shape[0], x.is_quantized)
+            return _beside(x, first[0]), _beside(x, first[1])
+        return hidden[0], hidden[1]
 
     def initialize_hidden(self, batch_size: int, is_quantized: bool = False) -> State:
         """Zeros for ``h`` and ``c``."""
@@ -137,11 +142,11 @@ class _LSTMSingleLayer(nn.Module):
         self.cell = LSTMCell(input_dim, hidden_dim, bias, **options)
 
     def forward(self, x: Tensor, hidden: State | None = None) -> tuple[Tensor, State]:
-        outputs = []
+        outputs, state = [], self.cell.started(x[0], hidden)
         for step in x.unbind(0):
-            hidden = self.cell(step, hidden)
-            outputs.append(hidden[0])
-        return torch.stack(outputs, 0), hidden
+            state = self.cell(step, state)
+            outputs.append(state[0])
+        return torch.stack(outputs, 0), state
 
 
 class _LSTMLayer(nn.Module):
@@ -162,17 +167,20 @@ class _LSTMLayer(nn.Module):
         if bidirectional:
             self.layer_bw = _LSTMSingleLayer(input_dim, hidden_dim, bias, **options)
 
-    def forward(self, x: Tensor, hidden: Any = None) -> tuple[Tensor, Any]:
+    def forward(self, x: Tensor, hidden: State | None = None) -> tuple[Tensor, State]:
         if self.batch_first:
             x = x.transpose(0, 1)
         if not self.bidirectional:
             if hidden is not None and hidden[0].dim() == 3:
-                hidden = tuple(s.squeeze(0) for s in hidden)
+                hidden = (hidden[0].squeeze(0), hidden[1].squeeze(0))
             y, state = self.layer_fw(x, hidden)
         else:
-            first = (None, None) if hidden is None else tuple((hidden[0][i], hidden[1][i]) for i in (0, 1))
-            y, forwards = self.layer_fw(x, first[0])
-            backwards, last = self.layer_bw(x.flip(0), first[1])
+            first: State | None = None
+            second: State | None = None
+            if hidden is not None:
+                first, second = (hidden[0][0], hidden[1][0]), (hidden[0][1], hidden[1][1])
+            y, forwards = self.layer_fw(x, first)
+            backwards, last = self.layer_bw(x.flip(0), second)
             y = torch.cat([y, backwards.flip(0)], y.dim() - 1)
             state = torch.stack([forwards[0], last[0]], 0), torch.stack([forwards[1], last[1]], 0)
         return y.transpose(0, 1) if self.batch_first else y, state
@@ -219,38 +227,43 @@ class LSTM(nn.Module):
             _LSTMLayer(size, hidden_size, bias, False, bidirectional, **options) for size in sizes
         )
 
-    def forward(self, x: Tensor, hidden: Any = None) -> tuple[Tensor, State]:
+    def forward(self, x: Tensor, hidden: State | None = None) -> tuple[Tensor, State]:
         if x.dim() != 3:
             raise NotImplementedError(
                 f"LSTM: expected an input of 3 dims, one of them of examples, got {tuple(x.shape)}"
             )
         if self.batch_first:
             x = x.transpose(0, 1)
-        states = self._first_states(x, hidden)
+        first = self._first_states(x, hidden)
         last = []
         for i, layer in enumerate(self.layers):
-            x, state = layer(x, states[i])
+            begun: State | None = None
+            if first is not None:
+                begun = (first[0][i], first[1][i])
+            x, state = layer(x, begun)
             last.append(state)
             if self.dropout and self.training and i + 1 < self.num_layers:
                 x = nn.functional.dropout(x, self.dropout, True)
-        h, c = (self._joined([state[k] for state in last]) for k in (0, 1))
+        h, c = self._joined([state[0] for state in last]), self._joined([state[1] for state in last])
         return x.transpose(0, 1) if self.batch_first else x, (h, c)
 
-    def _first_states(self, x: Tensor, hidden: Any) -> list[Any]:
+    def _first_states(self, x: Tensor, hidden: State | None) -> State | None:
+        """``h`` and ``c`` of all layers, each (layers, directions, N, hidden), or None."""
         if hidden is None:
-            return [None] * self.num_layers
+            return None
         directions = 2 if self.bidirectional else 1
-        wanted = (self.num_layers * directions, x.shape[1], self.hidden_size)
+        wanted = [self.num_layers * directions, x.shape[1], self.hidden_size]
         parts = []
-        for name, state in zip(("h", "c"), hidden, strict=True):
-            if tuple(state.shape) != wanted:
-                raise RuntimeError(f"LSTM: expected {name} of shape {wanted}, got {tuple(state.shape)}")
+        for name, state in (("h", hidden[0]), ("c", hidden[1])):
+            if list(state.shape) != wanted:
+                shape = f"({wanted[0]}, {wanted[1]}, {wanted[2]})"
+                raise RuntimeError(f"LSTM: expected {name} of shape {shape}, got {tuple(state.shape)}")
             if state.is_quantized != x.is_quantized:
                 raise RuntimeError(
                     f"LSTM: expected {name} and the input to be both quantized or both floats, got {state.dtype} and {x.dtype}"
                 )
-            parts.append(state.reshape(self.num_layers, directions, *wanted[1:]))
-        return [(parts[0][i], parts[1][i]) for i in range(self.num_layers)]
+            parts.append(state.reshape(self.num_layers, directions, x.shape[1], self.hidden_size))
+        return parts[0], parts[1]
 
     def _joined(self, states: list[Tensor]) -> Tensor:
         """The last states of all layers; quantized ones take the scale of the first."""
