@@ -173,7 +173,13 @@ class Product {
     return rows_.count <= (meet ? kRowsThatMeet : kRowsInPlace) && job_.phase_count == 1 &&
            is_pointwise(job_.image, job_.stride, job_.phases[0]);
   }
-  bool lies_well(const Runs<T>& to) const { return image_lies_well_ && to.direct() && to.lanes == kPanel<T>; }
+  // Of one output channel, outputs of one image go on in the next: there a panel that is one run may be of two images.
+  bool lies_well(const Runs<T>& to, int64_t j) const {
+    if (!image_lies_well_ || !to.direct() || to.lanes != kPanel<T>) return false;
+    const Image<T>& image = job_.image;
+    const int64_t plane = int64_t(image.d) * image.h * image.w;
+    return image.image_stride == plane || j * kPanel<T> % plane + kPanel<T> <= plane;
+  }
   // Panel j of a pointwise convolution, which is within one image.
   Patches<T> image_as_it_lies(int64_t group, int64_t q, int64_t j) const {
     const Image<T>& image = job_.image;
@@ -355,7 +361,7 @@ class Product {
         const T* a = weights + job_.rows * (pieces_.begin(q) * job_.tap_count + pieces_.size(q) * p.taps_before);
         for (int64_t k = 0; k < count; k++) {
           const Runs<T> to = runs(p, j + k);
-          const bool lies = lies_well(to);
+          const bool lies = lies_well(to, j + k);
           if (image_lies_well_ && !lies) pack_image(patches + k * panel_size(), p, group, q, j + k, 1);
           const Patches<T> b =
               lies ? image_as_it_lies(group, q, j + k) : Patches<T>{patches + k * panel_size(), kPanel<T>};
@@ -395,7 +401,7 @@ class Product {
               for (int64_t j = j0; j < j1; j++) to[at + j - j0] = runs(p, j);
             if (!image_lies_well_) return pack_image(patches + at * panel_size(), p, 0, q, j0, j1 - j0);
             for (int64_t j = j0; j < j1; j++)
-              if (!lies_well(to[at + j - j0])) pack_image(patches + (at + j - j0) * panel_size(), p, 0, q, j, 1);
+              if (!lies_well(to[at + j - j0], j)) pack_image(patches + (at + j - j0) * panel_size(), p, 0, q, j, 1);
           });
         });
         const int64_t tasks = tasks_for(steps * (end - begin) * kPanel<T> * job_.rows, groups);
@@ -421,7 +427,7 @@ class Product {
         for (int64_t j = j0; j < j1; j++) {
           const int64_t at = j + p.first_panel - begin;
           const Patches<T> b =
-              lies_well(to[at]) ? image_as_it_lies(0, q, j) : Patches<T>{patches + at * panel_size(), kPanel<T>};
+              lies_well(to[at], j) ? image_as_it_lies(0, q, j) : Patches<T>{patches + at * panel_size(), kPanel<T>};
           multiply(p, to[at], 0, q, i, phase + (rows_.begin(i) - rows_.begin(i0)) * channels * p.tap_count, b,
                    sums + at * job_.rows * kPanel<T>);
         }

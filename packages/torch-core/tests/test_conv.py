@@ -382,3 +382,18 @@ def test_channels_with_a_kernel_each_go_along_wide_rows(kernel, stride, dtype):
                 got = torch.conv2d(torch.from_numpy(x), torch.from_numpy(w), bias, stride, padding, 1, 17)
                 want = reference(x, w, None if bias is None else b, stride, padding, groups=17)
                 close(got, want)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("batch, channels", [(2, 2), (5, 16), (3, 1)])
+@pytest.mark.parametrize("plane", [(4, 5), (1, 9), (7, 8), (3, 3), (16, 16)])
+def test_pointwise_convolutions_to_one_channel_keep_images_apart(dtype, batch, channels, plane):
+    """Outputs of one channel go on from image to image in memory, and their inputs do not."""
+    rng = np.random.default_rng(0)
+    x, w = rng.normal(size=(batch, channels, *plane)), rng.normal(size=(1, channels, 1, 1))
+    tensors = [torch.from_numpy(a).to(dtype) for a in (x, w)]
+    tolerance = 1e-4 if dtype is torch.float32 else 1e-12
+    want = np.einsum("nchw,oc->nohw", x, w[:, :, 0, 0])
+    np.testing.assert_allclose(torch.conv2d(*tensors).numpy(), want, atol=tolerance)
+    transposed = torch.conv_transpose2d(tensors[0], tensors[1].transpose(0, 1).contiguous())
+    np.testing.assert_allclose(transposed.numpy(), want, atol=tolerance)
