@@ -136,3 +136,35 @@ def test_a_list_that_is_empty_is_an_index_of_nothing():
     found = chosen(x)
     assert [tuple(each.shape) for each in found[:3]] == [(0, 3, 4), (0, 3, 1), (0, 3, 4)]
     assert torch.equal(found[3], x.flip(0)) and torch.equal(found[4], x[1])
+
+
+def either(n: int) -> tuple[int | str, int | str]:
+    found: int | str = n
+    if n > 2:
+        found = "many"
+    else:
+        found = n + 1
+    other: int | str = "x"
+    if isinstance(other, str):
+        other = other + "y"
+        if n == 1:
+            other = 5
+    return found, other
+
+
+def test_a_name_that_is_declared_a_union_may_be_of_another_type_of_it_in_each_branch():
+    script = torch.jit.script(either)
+    assert [script(n) for n in (1, 2, 3)] == [either(n) for n in (1, 2, 3)] == [(2, 5), (3, "xy"), ("many", "xy")]
+
+
+def beyond(n: int) -> str:
+    if n > 0:
+        return ["a", "b"][2]
+    return ["a", "b"][-1]
+
+
+def test_an_element_that_a_constant_list_lacks_is_missed_where_it_is_reached():
+    script = torch.jit.script(beyond)
+    assert script(0) == "b"
+    with pytest.raises(IndexError):
+        script(1)

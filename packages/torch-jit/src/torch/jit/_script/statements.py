@@ -285,7 +285,7 @@ class Statements:
 
     def _within_union(self, name, known):
         """The union of types that a parameter has after the branches; None where it is not declared as one of them."""
-        declared = self.function.unions.get(name)
+        declared = self.function.unions.get(name) or self.function.annotated.get(name)
         if declared is None or not all(each.isSubtypeOf(declared) for each in known):
             return None
         return types.any_of(*known)

@@ -90,12 +90,23 @@ class Subscripts:
                 return Static(cut) if isinstance(owner, Static) else type(owner)(cut)
             return self._slice(self.value(owner), index)
         where = self.visit(index)
-        if isinstance(where, Static):
+        if isinstance(where, Static) and not (isinstance(items, list) and self._is_beyond(owner, items, where.value)):
             return self._element_at(owner, items, where.value)
         value = self.value(owner)
         if value.type().kind() == "TupleType":
             return self._tuple_element(value, where)
         return self.op("__getitem__", value, self.value(where))
+
+    @staticmethod
+    def _is_beyond(owner, items, index):
+        """Whether a list that is known has no such element, which is an error where the program gets there."""
+        is_list = isinstance(owner, Static) and isinstance(owner.value, list) and isinstance(index, int)
+        return (
+            is_list
+            and bool(items)
+            and not -len(items) <= index < len(items)
+            and {type(each) for each in items} <= {int, float, bool, str}
+        )
 
     def _element_at(self, owner, items, index):
         try:
