@@ -90,6 +90,13 @@ def bags():
     return tq.convert(tq.prepare(model))[0], (torch.tensor([1, 3, 3, 9]), torch.tensor([0, 2]))
 
 
+def small_tables():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Embedding(10, 4)).eval()
+    model.qconfig = tq.float_qparams_weight_only_qconfig_4bit
+    return tq.convert(tq.prepare(model)), (torch.tensor([1, 3, 3, 9]),)
+
+
 def graph():
     torch.manual_seed(0)
     x = torch.randn(2, 3, 8, 8)
@@ -128,6 +135,7 @@ MODELS = {
     "functional": lambda: converted(Functional(), R(2, 3, 4, 4)),
     "graph": graph,
     "table": tables,
+    "table of half bytes": small_tables,
     "bag": bags,
     "dynamic linear": lambda: dynamic(nn.Linear(4, 3), R(2, 4)),
     "LSTM": lambda: dynamic(nn.LSTM(4, 5, 2, bidirectional=True, batch_first=True), R(3, 2, 4)),

@@ -323,3 +323,32 @@ def test_what_stands_for_the_scheme_of_a_quantized_tensor_is_not_made_a_text_of(
     )
     with pytest.raises(pickle.UnpicklingError, match="_rebuild_qtensor .* as argument 5"):
         load(archive(body, b"\0"))
+
+
+@pytest.mark.parametrize(
+    "offset, size, stride, message",
+    [
+        (0, b"K\x09", b"K\x01", "does not fit into a storage of 4 bytes"),
+        (0, b"J\xff\xff\xff\x7f", b"K\x01", "does not fit into a storage of 4 bytes"),
+        (1, b"K\x02", b"K\x01", "begins at 1 with steps"),
+        (0, b"K\x02", b"K\x02", r"with steps \(2,\), which none does"),
+    ],
+)
+def test_integers_of_less_than_a_byte_lie_in_their_storage(offset, size, stride, message):
+    storage = b"((" + text("storage") + name("torch.QUInt4x2Storage") + text("0") + text("cpu") + b"K\x04tQ"
+    scheme = b"(" + name("torch.per_tensor_affine") + b"G" + struct.pack(">d", 0.5) + b"K\x00t"
+    body = (
+        name("torch._utils._rebuild_qtensor") + storage + b"K" + bytes([offset]) + size + b"\x85" + stride + b"\x85" + scheme
+        + b"\x89" + name("collections.OrderedDict") + b")RtR"
+    )  # fmt: skip
+    with pytest.raises((RuntimeError, pickle.UnpicklingError), match=message):
+        load(archive(body, bytes(4)))
+
+
+def test_a_storage_of_less_than_bytes_makes_no_plain_tensor():
+    storage = b"((" + text("storage") + name("torch.QUInt4x2Storage") + text("0") + text("cpu") + b"K\x04tQ"
+    body = (
+        name("torch._utils._rebuild_tensor_v2") + storage + b"K\x00K\x04\x85K\x01\x85\x89" + name("collections.OrderedDict") + b")RtR"
+    )  # fmt: skip
+    with pytest.raises((RuntimeError, pickle.UnpicklingError), match="quint4x2"):
+        load(archive(body, bytes(4)))

@@ -308,6 +308,7 @@ def quantized_tensors():
         "wide": torch.quantize_per_tensor(x, 0.5, -3, torch.qint32)[1:],
         "channels": torch.quantize_per_channel(x, steps, torch.tensor([1, 2, 3]), 0, torch.qint8),
         "floats": torch.quantize_per_channel(x, steps, torch.tensor([1.0, 2.5, 3.0]), 0, torch.quint8),
+        "nibbles": torch.quantize_per_channel(x[:, :3], 2 * steps, torch.tensor([1.0, 2.5, 3.0]), 0, torch.quint4x2),
     }
 
 

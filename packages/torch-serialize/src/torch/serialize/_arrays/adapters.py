@@ -6,6 +6,7 @@ An adapter numbers the storages it meets and writes a tensor as the call of a re
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 from .._errors import warn
 from .._pickles.pickler import Pickler, integer
 from .._storage.location import location_tag
-from .dtypes import BYTES, UNTYPED, ElementType, quantized_row
+from .dtypes import BITS, BYTES, UNTYPED, ElementType, quantized_row
 from .numpy_arrays import row_of_numpy
 from .torch_arrays import BUFFER, row_of_dtype
 
@@ -92,6 +93,16 @@ def _written(pickler: Pickler, save: Callable[[], object]) -> list[bytes]:
     finally:
         pickler.write = write
     return parts
+
+
+def _whole_rows(packed, sizes, per):
+    """Packed integers with zeros behind them: as many bytes as there are where each row begins with a byte, which readers ask for."""
+    wanted = math.prod(sizes[:-1]) * -(-sizes[-1] // per) if len(sizes) else 1
+    if wanted <= packed.numel():
+        return packed
+    whole = packed.new_zeros(wanted)
+    whole[: packed.numel()] = packed
+    return whole
 
 
 def _ints(values) -> bytes:
@@ -327,6 +338,10 @@ class TorchAdapter(Adapter):
     def _quantized(self, pickler: Pickler, q) -> None:
         scheme, row = str(q.qscheme()), quantized_row(q.dtype)
         integers = q.as_subclass(self._tensor_type)
+        sizes, steps = integers.size(), integers.stride()
+        if row.name in BITS:
+            steps = integers.contiguous().stride()
+            integers = _whole_rows(q.int_repr(), sizes, 8 // BITS[row.name])
         storage = integers.untyped_storage()
         _, first = self._register(id(storage), row, storage)
         if first is not row:  # readers make one storage of a number, and its class says the dtype
@@ -335,7 +350,7 @@ class TorchAdapter(Adapter):
         key, _ = self._register(id(storage), row, storage)
         pickler.write(pickler.name("torch._utils._rebuild_qtensor") + b"(")
         pickler.write(self.storage_id(pickler, key, row, location_tag(storage), len(storage)))
-        pickler.write(integer(integers.storage_offset()) + _ints(integers.size()) + _ints(integers.stride()))
+        pickler.write(integer(integers.storage_offset()) + _ints(sizes) + _ints(steps))
         pickler.write(b"(" + pickler.name(scheme))
         if scheme == "torch.per_tensor_affine":
             parts = q.q_scale(), q.q_zero_point()

@@ -49,6 +49,12 @@ BY_STORAGE["ComplexHalfStorage"] = ELEMENT_TYPES["complex32"]  # of files of 202
 QUANTIZED = {"QInt8Storage": "int8", "QUInt8Storage": "uint8", "QInt32Storage": "int32"}
 BY_STORAGE |= {name: ELEMENT_TYPES[row] for name, row in QUANTIZED.items()}
 _QUANTIZED_ROWS = {f"torch.q{row}": ELEMENT_TYPES[row]._replace(storage=name) for name, row in QUANTIZED.items()}
+#: those of less than a byte, packed into bytes, the first in the lowest bits: how many bits each has
+BITS = {"quint4x2": 4, "quint2x4": 2}
+_QUANTIZED_ROWS |= {
+    f"torch.{name}": ElementType(name, 1, "uint8", f"QU{name[2:].capitalize()}Storage", None) for name in BITS
+}
+BY_STORAGE |= {row.storage: row for row in _QUANTIZED_ROWS.values() if row.name in BITS}
 BY_NUMPY = {row.numpy: row for row in ELEMENT_TYPES.values() if row.numpy}
 BY_SAFETENSORS = {row.safetensors: row for row in ELEMENT_TYPES.values() if row.safetensors}
 

@@ -131,6 +131,9 @@ class NumpyArrays:
 
     jagged = nested
 
+    def unpacked(self, packed, bits, size):
+        raise NotImplementedError("load: NumPy has no quantized numbers; torch-core reads them")
+
     def quantized(self, integers, scale, zero, axis, kind):
         raise NotImplementedError("load: NumPy has no quantized numbers; torch-core reads them")
 

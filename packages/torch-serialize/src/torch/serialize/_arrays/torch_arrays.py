@@ -203,6 +203,11 @@ class TorchArrays:
             self.require_grad(values, True)
         return _seams.jagged_over(values, offsets, lengths, ragged)
 
+    def unpacked(self, packed, bits: int, size):
+        """Integers of so many bits out of bytes, the first in the lowest bits."""
+        each = [(packed >> (bits * i)) & (2**bits - 1) for i in range(8 // bits)]
+        return self.torch.stack(each, -1).flatten()[: math.prod(size)].reshape(size)
+
     def quantized(self, integers, scale, zero, axis: int | None, kind: str):
         """A tensor of small integers with a scale, or one for each place of a dim."""
         from torch import _seams

@@ -11,7 +11,7 @@ import re
 from _compat_pickle import IMPORT_MAPPING, NAME_MAPPING
 from collections.abc import Callable
 
-from .._arrays.dtypes import ALIASES, BY_STORAGE, ELEMENT_TYPES, ElementType
+from .._arrays.dtypes import ALIASES, BITS, BY_STORAGE, ELEMENT_TYPES, ElementType
 from .._arrays.numpy_arrays import is_plain_array
 from .._arrays.stored import Stored
 from .._errors import FileFormatError, UnsafeGlobalError, brief, warn
@@ -252,14 +252,31 @@ class TorchNames:
         return all(map(self.backend.is_tensor, data[1:3])) and type(data[3]) is int
 
     def rebuild_qtensor(self, storage, storage_offset, size, stride, quantizer, requires_grad, backward_hooks):
-        integers = self._tensor(storage, storage.row, storage_offset, size, stride)
-        kind = _QUANTIZED.get(storage.row.name)
+        bits = BITS.get(storage.row.name)
+        kind = _QUANTIZED.get(storage.row.name) if bits is None else storage.row.name
         if kind is None:
             raise FileFormatError(f"a quantized tensor is made of a storage of {storage.row.name}")
+        if bits is None:
+            integers = self._tensor(storage, storage.row, storage_offset, size, stride)
+        else:
+            integers = self._unpacked(storage, bits, storage_offset, size, stride)
         _, scale, zero, *axis = quantizer
         for part in (scale, zero) if axis else ():
             self.budget.pay(self.backend.nbytes(part), "its quantized tensors")
         return self.backend.quantized(integers, scale, zero, axis[0] if axis else None, kind)
+
+    def _unpacked(self, storage, bits, offset, size, stride):
+        """Integers of less than a byte, one to a byte."""
+        steps = [math.prod(size[i + 1 :]) for i in range(len(size))]
+        if offset or any(n > 1 and step != want for n, step, want in zip(size, stride, steps, strict=True)):
+            raise FileFormatError(
+                f"a tensor of {storage.row.name} begins at {offset} with steps {tuple(stride)}, which none does"
+            )
+        count = math.prod(size)
+        packed = self._tensor(storage, ELEMENT_TYPES["uint8"], 0, (-(-count * bits // 8),), (1,))
+        self.budget.pay(count, "its quantized tensors")
+        self._ready()
+        return self.backend.unpacked(packed, bits, tuple(size))
 
     def rebuild_nested(self, buffer, sizes, strides, offsets):
         self.budget.pay(self.backend.nbytes(sizes) + _ITEM * self.backend.nbytes(offsets), "its nested tensors")
