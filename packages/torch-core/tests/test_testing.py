@@ -96,3 +96,12 @@ def test_tolerances_of_dtypes_are_the_widest_of_them():
 def test_torch_does_not_import_its_testing():
     script = "import sys, torch; print([m for m in sys.modules if m.startswith('torch.testing')])"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_meta_tensors_are_close_where_shape_and_dtype_are_the_same():
+    x = torch.empty(2, 3, device="meta")
+    assert_close(x, x.clone())
+    with pytest.raises(AssertionError, match="'shape' do not match"):
+        assert_close(x, x[0])
+    with pytest.raises(AssertionError, match="'dtype' do not match"):
+        assert_close(x, x.double())

@@ -312,3 +312,38 @@ def test_an_interface_stands_for_one_with_fewer_methods():
     assert torch.equal(torch.jit.script(through)(x), (x + 1) * (x + 2))
     with pytest.raises(RuntimeError, match="OneAndTwo"):
         torch.jit.script(backwards)
+
+
+class Callable:
+    def __call__(self, x: int) -> int:
+        return x + 1
+
+
+class Prepared(Callable):
+    def __prepare_scriptable__(self):
+        return one_more
+
+
+def one_more(x: int) -> int:
+    return x + 100
+
+
+def wrapped(function):
+    def call(*args, **kwargs):
+        return function(*args, **kwargs)
+
+    call.__prepare_scriptable__ = lambda: function
+    return call
+
+
+decorated = wrapped(one_more)
+
+
+def through_decorator(x: int) -> int:
+    return decorated(x) + decorated(1)
+
+
+def test_objects_and_functions_say_what_is_compiled_in_their_place():
+    assert torch.jit.script(Callable())(1) == 2
+    assert torch.jit.script(Prepared())(1) == torch.jit.script(decorated)(1) == 101
+    assert torch.jit.script(through_decorator)(2) == through_decorator(2) == 203

@@ -64,7 +64,7 @@ def _attribute_of(self, name):
 
 def _called(self, *args, **kwargs):
     """``object(...)``: of a module, its forward."""
-    return self.call("forward" if self._type().find_method("__call__") is None else "__call__", *args, **kwargs)
+    return self.call("forward" if _method_of(self, "__call__") is None else "__call__", *args, **kwargs)
 
 
 Object.__getattr__, Object.__call__ = _attribute_of, _called

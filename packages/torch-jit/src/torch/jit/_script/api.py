@@ -69,7 +69,7 @@ def script(obj, optimize=None, _frames_up=0, _rcb=None, example_inputs=None):
         raise TypeError(
             f"torch.jit.script: {obj.__qualname__} is a method; give its module, with the method marked @export"
         )
-    if hasattr(type(obj).__init__, "__code__") and not is_library(type(obj)):
+    if any(map(inspect.isfunction, vars(type(obj)).values())) and not is_library(type(obj)):
         compile_class(type(obj))  # which says what is wrong with it
         return to_object(obj)
     raise TypeError(f"torch.jit.script: expected a function, class or module, got {type(obj).__name__}")
