@@ -256,6 +256,11 @@ PyObject* legacy_of_sizes(const Legacy& l, PyObject* items) {
     if (PyErr_Occurred()) return nullptr;
   }
   checked_numel("new", sizes);
+  if (has_dispatch_mode() && l.type == api->tensor_type) {  // a mode sees torch.empty
+    Object module(PyImport_ImportModule("torch._dispatch"));
+    Object size(wrap_size(sizes)), dtype(wrap_dtype(l.dtype)), device(wrap_device(l.device));
+    return module ? PyObject_CallMethod(module.get(), "empty", "OOO", size.get(), dtype.get(), device.get()) : nullptr;
+  }
   return make_subclass(l.type, empty_tensor(sizes, l.dtype, l.device));
 }
 

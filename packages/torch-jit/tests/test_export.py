@@ -857,3 +857,29 @@ def test_a_size_that_changes_to_multiples_only_stays_so():
     x, y = torch.arange(24.0).view(6, 4), torch.ones(5, 4)
     for found, wanted in zip(program.module()(x, y), Thirds()(x, y)):
         assert torch.equal(found, wanted)
+
+
+CLASSES_OF_2016 = {
+    "sizes": lambda x: torch.FloatTensor(3, 4).fill_(1) + x,
+    "size": lambda x: torch.DoubleTensor(torch.Size([4])).fill_(3) * x,
+    "no class but Tensor": lambda x: torch.Tensor(4).zero_() + x,
+    "a size of the example": lambda x: torch.FloatTensor(x.shape[0], 2).fill_(2).sum() + x,
+    "numbers": lambda x: torch.LongTensor([[1], [2]]) + x,
+}
+
+
+@pytest.mark.parametrize("name", CLASSES_OF_2016)
+def test_tensors_of_the_classes_of_2016_are_made_by_each_run(name):
+    function = CLASSES_OF_2016[name]
+
+    class Made(nn.Module):
+        def forward(self, x):
+            return function(x)
+
+    program, x = export(Made(), (torch.ones(4),)).module(), torch.tensor([1.0, 2.0, 3.0, 4.0])
+    compiled = torch.compile(function, fullgraph=True)
+    for _ in range(2):
+        for run in (program, compiled):
+            found = run(x)
+            assert torch.equal(found, function(x)) and found.dtype is function(x).dtype
+            found.add_(1)  # of its own

@@ -101,6 +101,13 @@ def lift_fresh(tensor: Any) -> Any:
     return offer(aten.lift_fresh.default, (tensor,), {}, [])
 
 
+def empty(sizes: Any, dtype: Any, device: Any) -> Any:
+    """What the innermost mode makes of a tensor of which only sizes are said: ``torch.FloatTensor(2, 3)``."""
+    import torch
+
+    return torch.empty(sizes, dtype=dtype, device=device)
+
+
 def item(tensor: Any) -> Any:
     """The number of a tensor without memory, which its class has to know, or of one that a mode sees; RuntimeError when
     none is asked."""

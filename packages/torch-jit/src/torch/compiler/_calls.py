@@ -24,7 +24,7 @@ from ._in_place import Forward
 from ._numbers import Number, extreme
 from ._opaque import is_registered, registered
 from ._sizes import as_python
-from ._special import SPECIAL, number_of
+from ._special import SPECIAL, is_named_by_dtype, number_of, of_2016
 from ._tables import (
     ABSTRACT,
     BASES,
@@ -532,6 +532,8 @@ def _make(observer, kind, args, kwargs):
         return observer.trust(kind, args, kwargs)
     if kind is contextlib._GeneratorContextManager:
         return _generated(observer, *args)
+    if is_named_by_dtype(kind) and (made := of_2016(observer, kind, args, kwargs)) is not None:
+        return made
     return _instance(observer, kind, args, kwargs)
 
 

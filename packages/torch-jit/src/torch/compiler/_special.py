@@ -130,6 +130,26 @@ def _tensor(observer, args, kwargs):
     return result
 
 
+def is_named_by_dtype(kind):
+    """Whether a class is ``torch.Tensor`` or one of 2016 (``torch.FloatTensor``), whose call makes a tensor of memory or of numbers."""
+    if kind is torch.Tensor:
+        return True
+    return type(kind) is type(torch.FloatTensor) and not kind.is_cuda and not kind.is_sparse
+
+
+def of_2016(observer, kind, args, kwargs):
+    """``torch.FloatTensor(2, 3)`` and ``torch.FloatTensor([1, 2])``; None of what is called with anything else."""
+    dtype = torch.get_default_dtype() if kind is torch.Tensor else kind.dtype
+    sizes = args[0] if len(args) == 1 and type(args[0]) is torch.Size else args
+    if kwargs:
+        return None
+    if all(type(each) is int or isinstance(each, Size) for each in sizes):
+        return observer.apply_all(torch.empty, tuple(sizes or (0,)), {"dtype": dtype, "device": "cpu"})
+    if len(args) == 1 and type(args[0]) in (list, tuple) and _numbers(args[0]):
+        return _tensor(observer, args, {"dtype": dtype, "device": "cpu"})
+    return None
+
+
 def _read_numbers(data):
     """A number that is read of a tensor, or a list with some among its numbers, as plain numbers; else None."""
     items = data if type(data) in (list, tuple) else (data,)
