@@ -83,8 +83,8 @@ _OF_LAYERS = frozenset(name for name in _ATEN if name.startswith("quantized_"))
 def _function(kind):
     """The function of Python that an operator is, or None."""
     space, _, name = kind.partition("::")
-    if space == "quantized":
-        return getattr(torch.ops.quantized, name, None)
+    if space == "quantized":  # what the packet calls, which would look for stand-ins of fx first
+        return getattr(getattr(torch.ops.quantized, name, None), "_function", None)
     if space != "aten" or name not in _ATEN:
         return None
     if name in _OF_LAYERS:
@@ -148,7 +148,7 @@ def _call(emitter, kind, values, named):
         at = len(given) - len(named)
         return function(*given[:at], **dict(zip(named, given[at:])))
 
-    made.ival_("pyobj", call)
+    made.ival_("pyobj", call if named else function)
     made.s_("name", kind.removeprefix("aten::"))
     made.s_("operator", ",".join([kind.removeprefix("aten::"), *named]))
     output = made.output()
