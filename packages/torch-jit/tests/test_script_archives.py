@@ -772,3 +772,64 @@ def test_a_tuple_that_becomes_an_element_of_a_list_stays_one():
     torch.jit.save(f, file)
     file.seek(0)
     assert torch.jit.load(file)(torch.zeros(1)).item() == 2
+
+
+class Packed(torch.nn.Module):
+    def __init__(self, n: float):
+        super().__init__()
+        self.register_buffer("x", torch.full((2,), n))
+
+    def forward(self):
+        return self.x
+
+    @torch.jit.export
+    def __getstate__(self):
+        return self.x, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state: tuple[torch.Tensor, bool]):
+        self.x = state[0] + 10
+        self.training = state[1]
+
+
+class Holds(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = Packed(1.0)
+        self.register_buffer("y", torch.zeros(2))
+
+    def forward(self):
+        return self.inner() + self.y
+
+    @torch.jit.export
+    def __getstate__(self):
+        return self.y, self.inner, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state):
+        self.y = state[0] + 100
+        self.inner = state[1]
+        self.training = state[2]
+
+
+def test_a_module_that_makes_itself_anew_takes_the_modules_of_its_state():
+    compiled, file = torch.jit.script(Holds()), io.BytesIO()
+    compiled.save(file)
+    assert compiled().tolist() == [1.0, 1.0]
+    read = torch.jit.load(io.BytesIO(file.getvalue()))
+    assert read().tolist() == [111.0, 111.0] and read.inner.x.tolist() == [11.0, 11.0]
+
+
+class Swaps(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = torch.nn.Linear(1, 1), torch.nn.Linear(1, 1)
+
+    def forward(self, x):
+        self.one = self.two
+        return self.one(x)
+
+
+def test_a_module_is_not_put_in_the_place_of_another_elsewhere():
+    with pytest.raises(RuntimeError, match="nonexistent attribute: one"):
+        torch.jit.script(Swaps())

@@ -174,11 +174,6 @@ def test_python_compares_and_adds_objects_of_programs():
         a - b
 
 
-def test_a_list_of_objects_of_programs_finds_one():
-    spend = torch.jit.script(spent)
-    assert spend(2) in [spend(1), spend(2)] and len({spend(1), spend(1)}) == 2
-
-
 class Box:
     def __init__(self, n: int):
         self.n = n
@@ -189,6 +184,22 @@ class Box:
     @property
     def twice(self) -> int:
         return self.n * 2
+
+
+def boxed(n: int) -> Box:
+    return Box(n)
+
+
+def test_objects_of_two_classes_are_not_equal():
+    money, box = torch.jit.script(spent)(3), torch.jit.script(boxed)(800)
+    assert money != box and box != money and money not in [box] and not money == box
+    with pytest.raises(TypeError, match="unsupported operand"):
+        money + box
+
+
+def test_a_list_of_objects_of_programs_finds_one():
+    spend = torch.jit.script(spent)
+    assert spend(2) in [spend(1), spend(2)] and len({spend(1), spend(1)}) == 2
 
 
 def put(box: Box):

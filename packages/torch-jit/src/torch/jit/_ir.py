@@ -311,7 +311,11 @@ def _special(name, missing):
             return missing(object, *args)
         from ._script.convert import to_object
 
-        return method(object, *map(to_object, args))
+        given = [to_object(each) for each in args]
+        wanted = [each.type() for each in method.graph.inputs()][1:]
+        if any(isinstance(each, Object) and not each._type().isSubtypeOf(of) for each, of in zip(given, wanted)):
+            return missing(object, *args)  # of another class than the method takes
+        return method(object, *given)
 
     call.__name__ = name
     setattr(Object, name, call)

@@ -91,6 +91,9 @@ class Selves:
                     f"annotate it in the class: {name}: Optional[Tensor]",
                 )
             return wanted
+        child = concrete.children.get(name)
+        if child is not None and self.function.source.function == "__setstate__":  # which makes the module anew
+            return child.type
         if concrete.open:  # a class in its __init__
             made = self.type_of(item)
             concrete.add_slot(name, made)
