@@ -192,7 +192,7 @@ def boxed(n: int) -> Box:
 
 def test_objects_of_two_classes_are_not_equal():
     money, box = torch.jit.script(spent)(3), torch.jit.script(boxed)(800)
-    assert money != box and box != money and money not in [box] and not money == box
+    assert money != box and box != money and money not in [box]
     with pytest.raises(TypeError, match="unsupported operand"):
         money + box
 
