@@ -30,7 +30,11 @@ Tensor empty_in_format(const char* op, const Tensor& like, DType dtype, Device d
 Tensor copy_kernel(const Tensor& self, const Tensor& src, bool non_blocking) {
   TORCH_CHECK(is_expandable_to(src.sizes(), self.sizes()), "copy_: source ", src.sizes(),
               " does not broadcast to self ", self.sizes());
-  if (self.is_meta() || self == src) return self;
+  if (self.is_meta()) return self;
+  if (self == src) {  // nothing is written, but the gradient is that of a write
+    if (self.requires_grad()) check_internal_overlap("copy_", self);
+    return self;
+  }
   TORCH_CHECK_IMPLEMENTED(
       !src.is_meta(),
       "copy_: a meta tensor has no values to copy; use torch.empty_like(t, device='cpu') for uninitialised memory");

@@ -381,3 +381,15 @@ def test_as_strided_of_an_expanded_tensor_gives_each_place_its_gradient_once(siz
     x = torch.arange(5.0, dtype=torch.float64, requires_grad=True)
     torch.autograd.gradcheck(lambda x: x.expand(5, 5).as_strided(size, stride, 0), [x])
     torch.autograd.gradgradcheck(lambda x: x.expand(5, 5).as_strided(size, stride, 0) ** 2, [x])
+
+
+def test_an_expanded_tensor_is_not_copied_to_itself_where_gradients_are_recorded():
+    x = torch.rand(3, requires_grad=True)
+    y = x * 1
+    with pytest.raises(RuntimeError, match="more than one element of the written-to tensor"):
+        (e := y.expand(2, 3)).copy_(e)
+    y.copy_(y)
+    (grad,) = torch.autograd.grad((y * y).sum(), x)
+    assert torch.equal(grad, 2 * x)
+    plain = torch.rand(3).expand(2, 3)
+    assert plain.copy_(plain) is plain
