@@ -281,8 +281,11 @@ def _state_checks(graph):
     """What torch asked of values before it went on (classes within bounds, chances between 0 and 1) is asked at each call, and
     raises where it no longer holds; the function as it was written then says what is wrong.
     """
+    nodes = list(graph.nodes())
+    if not any(node.kind() == "aten::_holds" for node in nodes):
+        return
     changed, writes = False, _writes_to_inputs(graph)
-    for node in list(graph.nodes()):
+    for node in nodes:
         changed = changed or _changes(node, writes)
         if node.kind() == "aten::_holds" and not node.output().uses():
             check = graph.create("prim::If", [node.output()], 0)
