@@ -233,7 +233,7 @@ def _finish(observer, result, compiled):
         observer.stop("errors are caught around operators that change tensors or draw random numbers")
     if observer.reason is not None:
         return None
-    _state_checks(graph)
+    changes = _state_checks(graph) and observer.writes
     graph.setLocation(None)
     values = [t.value() if isinstance(t, Size) else observer.tracer.value_of(t) for t in outputs.tensors]
     graph.registerOutput(_tuple(graph, values))
@@ -257,7 +257,7 @@ def _finish(observer, result, compiled):
         outputs.held,
         device,
         observer.sets_grad,
-        pure and not (observer.writes and _writes_to_inputs(graph)),
+        pure and not changes,
     )
 
 
@@ -279,11 +279,12 @@ def _join_saved(graph):
 
 def _state_checks(graph):
     """What torch asked of values before it went on (classes within bounds, chances between 0 and 1) is asked at each call, and
-    raises where it no longer holds; the function as it was written then says what is wrong.
+    raises where it no longer holds; the function as it was written then says what is wrong. Whether what the graph writes to
+    may be more than its own: that is only looked for where something is asked.
     """
     nodes = list(graph.nodes())
     if not any(node.kind() == "aten::_holds" for node in nodes):
-        return
+        return True
     changed, writes = False, _writes_to_inputs(graph)
     for node in nodes:
         changed = changed or _changes(node, writes)
@@ -294,6 +295,7 @@ def _state_checks(graph):
             with graph.insert_point_guard(check.addBlock()):
                 text = graph.insertConstant(_FAILED if changed else ir._native.FAILED_BEFORE_CHANGES)
                 graph.insertNode(graph.create("prim::RaiseException", [text], 0))
+    return writes
 
 
 _FAILED = "a check of values does not hold"
