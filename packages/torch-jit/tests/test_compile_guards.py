@@ -1,5 +1,6 @@
 """What a captured program reads anew at each call: globals, cells, attributes, classes, modes."""
 
+import abc
 import dataclasses
 import functools
 import sys
@@ -449,3 +450,25 @@ def test_an_attribute_of_a_class_may_be_none():
     assert f(torch.ones(1)).item() == 5
     held.by = None
     assert f(torch.ones(1)).item() == 1
+
+
+def test_a_class_that_is_registered_with_an_abstract_one_is_asked_again():
+    class Doubling(abc.ABC):
+        pass
+
+    class Other:
+        pass
+
+    class Plain:
+        pass
+
+    value = Plain()
+
+    def f(x, given):
+        return x * 2 if isinstance(given, (Doubling, Other)) else x + 1 if isinstance(value, Doubling) else x
+
+    compiled, x = torch.compile(f, fullgraph=True), torch.full((1,), 3.0)
+    assert [compiled(x, value).item() for _ in range(2)] == [3, 3] and len(compiled._compiled.programs) == 1
+    Doubling.register(Plain)
+    assert [compiled(x, value).item(), compiled(x, None).item()] == [6, 4]
+    assert compiled(x, value).item() == 6 and len(compiled._compiled.programs) == 3

@@ -137,6 +137,15 @@ class Guards:
             self.steps.append((kind, slot, *what))
         return slot
 
+    def lacks(self, kind, other):
+        """Note that a class is no subclass of an abstract one: nothing but the question itself tells whether it has become one."""
+        slot = self.slot(("const", kind))
+        key = "lacks", slot, id(other)
+        if key not in self.checked:
+            self.checked.add(key)
+            self.kept.append(other)
+            self.steps.append(("sizes", slot, lambda kind: not issubclass(other, kind), [(slot, WHOLE)]))
+
     def release(self):
         """Let go of what only kept the ids of objects while a function was watched."""
         self.kept.clear()

@@ -4,6 +4,7 @@ make it void.
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import dataclasses
 import functools
@@ -174,8 +175,18 @@ def _numbers(value):
 
 
 def _isinstance(observer, args, kwargs):
-    """A size that may change is an int to a program."""
-    return isinstance(as_python(args[0]), *args[1:], **kwargs)
+    """A size that may change is an int to a program; a class may be registered with an abstract one of the program's later."""
+    value = as_python(args[0])
+    answer = isinstance(value, *args[1:], **kwargs)
+    if not answer and len(args) == 2:
+        for kind in args[1] if isinstance(args[1], tuple) else args[1:]:
+            if isinstance(kind, abc.ABCMeta) and not _is_of_python(kind.__module__):
+                observer.guards.lacks(kind, type(value))
+    return answer
+
+
+def _is_of_python(name):
+    return is_torchs(name) or name.partition(".")[0] in sys.stdlib_module_names - {"__main__"}
 
 
 def _update_wrapper(observer, args, kwargs):
