@@ -101,7 +101,7 @@ def _quantized(weight, steps):
 
 def _dense(printer, node, inputs):
     x, packed, factors, bias, x_zero, zero, relu = inputs
-    weight = _Weight(printer, _integers(packed) or packed, factors, bias, "linear")
+    weight = _Weight(printer, _integers(packed), factors, bias, "linear")
     return _layer(printer, "linear", x, weight, x_zero, zero, relu)
 
 

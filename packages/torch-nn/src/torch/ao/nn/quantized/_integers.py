@@ -11,6 +11,7 @@ DENSE = _seams.operator("_int8_dense")
 CONVOLUTION = _seams.operator("_int8_convolution")
 PACKED_CONVOLUTION = _seams.operator("_int8_packed_convolution")
 ADD, PACK = _seams.operator("_int8_add"), _seams.operator("_int8_pack")
+MOST_SCALES = 8  #: of inputs that a layer keeps factors for: a recurrent one has its first state, and those after it
 MOST_PRODUCTS = (1 << 16) - 1  #: whose sum 32 bits hold
 BYTES = (torch.quint8, torch.qint8)
 
@@ -47,14 +48,17 @@ def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor,
     None where the weight's zero is not the integer 0, or a sum is longer than 32 bits. Kept while nothing changes.
     """
     held = tuple(layer._buffers[name] for name in ("weight_int", "weight_scale", "weight_zero_point", "_bias"))
-    key = (scale, out_scale, *(None if t is None else t._version for t in held))
+    version = tuple(None if t is None else t._version for t in held)
     kept = layer.__dict__.get("_factors")
-    if kept is not None and kept[0] == key and all(a is b for a, b in zip(kept[1], held)):
-        return kept[2]
-    with _seams.unrecorded():  # a trace has them as constants
-        found = _factors(layer, *held, scale, out_scale)
-    layer.__dict__["_factors"] = key, held, found
-    return found
+    if kept is None or kept[0] != version or any(a is not b for a, b in zip(kept[1], held)):
+        kept = layer.__dict__["_factors"] = version, held, {}
+    by_scales = kept[2]
+    if (scale, out_scale) not in by_scales:
+        if len(by_scales) >= MOST_SCALES:
+            by_scales.clear()
+        with _seams.unrecorded():  # a trace has them as constants
+            by_scales[scale, out_scale] = _factors(layer, *held, scale, out_scale)
+    return by_scales[scale, out_scale]
 
 
 def _factors(
