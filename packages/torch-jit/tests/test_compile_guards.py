@@ -454,7 +454,9 @@ def test_an_attribute_of_a_class_may_be_none():
 
 def test_a_class_that_is_registered_with_an_abstract_one_is_asked_again():
     class Doubling(abc.ABC):
-        pass
+        @abc.abstractmethod
+        def double(self):
+            pass
 
     class Other:
         pass
