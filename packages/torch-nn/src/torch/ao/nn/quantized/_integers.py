@@ -48,17 +48,19 @@ def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor,
     None where the weight's zero is not the integer 0, or a sum is longer than 32 bits. Kept while nothing changes.
     """
     held = tuple(layer._buffers[name] for name in ("weight_int", "weight_scale", "weight_zero_point", "_bias"))
-    version = tuple(None if t is None else t._version for t in held)
+    key = (scale, out_scale, *(None if t is None else t._version for t in held))
     kept = layer.__dict__.get("_factors")
-    if kept is None or kept[0] != version or any(a is not b for a, b in zip(kept[1], held)):
-        kept = layer.__dict__["_factors"] = version, held, {}
-    by_scales = kept[2]
-    if (scale, out_scale) not in by_scales:
-        if len(by_scales) >= MOST_SCALES:
-            by_scales.clear()
+    if kept is not None and kept[0] == key and all(a is b for a, b in zip(kept[1], held)):
+        return kept[2]
+    others = layer.__dict__.setdefault("_other_factors", {})
+    kept = others.get(key)
+    if kept is None or any(a is not b for a, b in zip(kept[1], held)):
+        if len(others) >= MOST_SCALES:
+            others.clear()
         with _seams.unrecorded():  # a trace has them as constants
-            by_scales[scale, out_scale] = _factors(layer, *held, scale, out_scale)
-    return by_scales[scale, out_scale]
+            kept = others[key] = key, held, _factors(layer, *held, scale, out_scale)
+    layer.__dict__["_factors"] = kept
+    return kept[2]
 
 
 def _factors(
@@ -97,7 +99,7 @@ class Refound:
     """What a layer keeps of itself to compute faster is neither copied nor saved: it is another processor's, perhaps."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return {k: v for k, v in self.__dict__.items() if k not in ("_factors", "_scales")}
+        return {k: v for k, v in self.__dict__.items() if k not in ("_factors", "_other_factors", "_scales")}
 
 
 def dense(layer: Any, x: Tensor, scale: float, zero: int, relu: bool) -> Tensor | None:
