@@ -42,6 +42,12 @@ class Unpickler {
  public:
   Unpickler(std::string_view bytes, const ZipReader& zip, std::string folder)
       : bytes_(bytes), zip_(zip), folder_(std::move(folder)) {}
+  Unpickler(const Unpickler&) = delete;
+  Unpickler& operator=(const Unpickler&) = delete;
+  // One container after the other: what a file nests deeply, or in a circle, is not left to their destructors.
+  ~Unpickler() {
+    for (const auto& each : containers_) each->clear();
+  }
 
   Item run() {
     for (;;) {
@@ -89,7 +95,8 @@ class Unpickler {
 
   void push(Cell c) { stack_.push_back({Item::Value, std::move(c), "", {}, nullptr}); }
   void push(Item::Kind kind, Items items) {
-    stack_.push_back({kind, {}, "", {}, std::make_shared<Items>(std::move(items))});
+    containers_.push_back(std::make_shared<Items>(std::move(items)));
+    stack_.push_back({kind, {}, "", {}, containers_.back()});
   }
   Item pop() {
     if (stack_.empty() || stack_.back().kind == Item::Mark) damaged();
@@ -301,6 +308,10 @@ class Unpickler {
     const bool is_typed = name == "torch._utils._rebuild_tensor_v3";
     if (!is_typed && name != "torch._utils._rebuild_tensor_v2" && name != "torch._utils._rebuild_tensor") refuse(name);
     needs(is_typed ? 7 : 4);
+    const size_t more = is_typed ? 7 : 6;  // {"conj": True}, {"neg": True}
+    if (given.size() > more && given[more].items && !given[more].items->empty())
+      refuse(
+          "a tensor that is conjugated or negated when it is read (save what resolve_conj() or resolve_neg() gives)");
     push(Cell(rebuilt(given[0], given[1], given[2], given[3], dtype_of(is_typed ? given[6].name : given[0].name))));
   }
 
@@ -309,6 +320,7 @@ class Unpickler {
   std::string folder_;
   size_t at_ = 0;
   Items stack_;
+  std::vector<std::shared_ptr<Items>> containers_;
   std::unordered_map<uint64_t, Item> memo_;
   std::map<std::string, Tensor> storages_;                       // as bytes
   std::map<std::pair<const TensorImpl*, DType>, Tensor> typed_;  // tensors over one memory keep sharing it
@@ -366,6 +378,7 @@ Cell from_pt(std::string_view bytes, const std::string& name) {
     folder = path.substr(0, slash + 1), pickle = &member;
   }
   if (!pickle) zip.fail("not a file of torch.save: it has no data.pkl");
+  zip.check_sum(folder + "data.pkl", *pickle);
   if (const ZipReader::Member* order = zip.find(folder + "byteorder"); order && zip.bytes(*order) == "big")
     zip.fail("its numbers are big-endian");
   if (zip.find(folder + "constants.pkl")) zip.fail("a program of torch.jit.save, which is no input");

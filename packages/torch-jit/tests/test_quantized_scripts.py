@@ -249,6 +249,59 @@ def test_functions_of_quantized_tensors_are_compiled():
         assert torch.equal(one(x, w, b).int_repr(), wanted.int_repr())
 
 
+def integers_and_numbers(x):
+    q = torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)
+    return torch.int_repr(q), q.dequantize()
+
+
+def read_behind_a_write(x):
+    q = torch.quantize_per_tensor(x, 0.1, 0, torch.qint8)
+    x.zero_()
+    return torch.int_repr(q)
+
+
+def product_with_points(x, w, scales, point: int, axis: int):
+    weight = torch._make_per_channel_quantized_tensor(w, scales, torch.full([4], point), axis)
+    packed = torch.ops.quantized.linear_prepack(weight, None)
+    w.zero_()
+    return torch.ops.quantized.linear_dynamic(x, packed) + torch.ops.quantized.linear_dynamic(x, packed)
+
+
+def test_quantized_values_with_names_are_read_again_and_are_as_they_were():
+    for f in (integers_and_numbers, read_behind_a_write):
+        wanted = f(torch.tensor([1.0, 2.0]))
+        script = torch.jit.script(f)
+        for one in (script, reloaded(script)):
+            given = one(torch.tensor([1.0, 2.0]))
+            assert all(map(torch.equal, flat(given), flat(wanted)))
+
+
+@pytest.mark.parametrize("point", [0, 3])
+def test_packed_weights_with_names_keep_points_and_values(point):
+    x, scales = R(2, 5), torch.rand(4, dtype=torch.float64) + 0.1
+
+    def w():
+        return torch.arange(20, dtype=torch.int8).reshape(4, 5)
+
+    script = torch.jit.script(product_with_points)
+    for one in (script, reloaded(script)):
+        try:
+            wanted = product_with_points(x, w(), scales, point, 0)
+        except (RuntimeError, NotImplementedError):  # weights have no points here
+            with pytest.raises((RuntimeError, NotImplementedError)):
+                one(x, w(), scales, point, 0)
+        else:
+            assert wanted.abs().max() > 0 and torch.equal(one(x, w(), scales, point, 0), wanted)
+        with pytest.raises((RuntimeError, NotImplementedError)):
+            one(x, w(), scales, 0, 1)
+
+
+@pytest.mark.parametrize("shape", [(4,), (3, 4), (3, 4, 5), (2, 3, 4, 5)])
+def test_softmax_without_a_dim_takes_that_of_the_layer(shape):
+    layer, q = nnq.Softmax(None, 1 / 256, 0), torch.quantize_per_tensor(R(*shape), 0.05, 64, torch.quint8)
+    assert torch.equal(torch.jit.script(layer)(q).int_repr(), layer(q).int_repr())
+
+
 def test_lists_and_dicts_of_programs_hold_quantized_tensors():
     @torch.jit.script
     def f(q):
@@ -381,6 +434,7 @@ HOSTILE = {
         nnq.Embedding(3, 4), lambda form, tensors, a, b: (form, [torch.quantize_per_tensor(torch.zeros(3, 4), 1.0, 0, torch.quint8)], a, b), "scale each"
     ),
     "rows of three bits": (nnq.Embedding(3, 4), lambda form, tensors, a, b: (form, tensors, a, [3]), "rows must be of 8 or 4 bits"),
+    "padding of outputs": (nnq.Conv2d(2, 3, 1), configured(2, 1, 1, 0, 0, 1, 1, 1, 0, 1, 0), r"output padding \[1, 0\]"),
 }  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """The tool torch-run: programs on the command line."""
 
 import subprocess
+import zipfile
 
 import numpy as np
 import pytest
@@ -191,6 +192,37 @@ def test_tensors_of_torch_save_keep_dtype_and_shape(dtype, shape, summed, tmp_pa
 def test_other_things_that_torch_save_writes_are_refused_by_name(value, message, summed, tmp_path):
     torch.save(value, tmp_path / "x.pt")
     assert message in torch_run(summed, "-m", "same", tmp_path / "x.pt", status=1)
+
+
+def test_lists_within_lists_end_with_an_error(summed, tmp_path):
+    count = 2_000_000
+    with zipfile.ZipFile(tmp_path / "x.pt", "w", zipfile.ZIP_STORED) as made:
+        made.writestr("x/data.pkl", b"\x80\x02" + b"]" * count + b"a" * (count - 1) + b".")
+    assert "more than 1000 deep" in torch_run(summed, "-m", "same", tmp_path / "x.pt", status=1)
+
+
+def test_tensors_that_are_conjugated_when_they_are_read_are_refused(summed, tmp_path):
+    torch.save(torch.tensor([1 + 2j]), tmp_path / "x.pt")
+    with (
+        zipfile.ZipFile(tmp_path / "x.pt") as given,
+        zipfile.ZipFile(tmp_path / "y.pt", "w", zipfile.ZIP_STORED) as made,
+    ):
+        for name in given.namelist():
+            data = given.read(name)
+            if name.endswith("data.pkl"):  # as PyTorch writes tensor.conj(): a seventh argument
+                data = data.replace(b")RtR", b")R}X\x04\x00\x00\x00conj\x88stR")
+                assert data != given.read(name)
+            made.writestr(name, data)
+    assert "resolve_conj()" in torch_run(summed, "-m", "same", tmp_path / "y.pt", status=1)
+
+
+def test_a_size_that_was_changed_is_found_by_the_sum_of_the_file(summed, tmp_path):
+    torch.save(torch.ones(2), tmp_path / "x.pt")
+    whole = bytearray((tmp_path / "x.pt").read_bytes())
+    place = whole.index(b"K\x02\x85")  # the size, a tuple of one int
+    whole[place + 1] = 1
+    (tmp_path / "x.pt").write_bytes(whole)
+    assert "data.pkl" in torch_run(summed, "-m", "same", tmp_path / "x.pt", status=1)
 
 
 def test_a_program_is_no_input(summed):

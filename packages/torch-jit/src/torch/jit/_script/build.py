@@ -21,6 +21,8 @@ __all__ = ["Builder"]
 class Builder:
     """Appends nodes to the block at hand."""
 
+    reads_text = False  # of an archive, where a row may be written as the calls that give the same
+
     def __init__(self, graph):
         self.graph = graph
         self.block = graph.param_node().owningBlock()

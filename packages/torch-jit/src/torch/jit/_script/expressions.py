@@ -281,19 +281,22 @@ class Expressions:
         if kinds == {"EnumType"}:
             return self.compare_enums(name, a, b)
         if name not in ("eq", "ne") and kinds == {"TupleType"} and types.holds_objects(a.type()):
-            return self._ordered(op, list(zip(self.elements(a), self.elements(b))))
+            first, second = self.elements(a), self.elements(b)
+            return self._ordered(op, list(zip(first, second)), len(first) - len(second))
         return self.op(name, a, b)
 
-    def _ordered(self, op, pairs):
-        """How tuples with objects in them are ordered: by the first elements that differ."""
+    def _ordered(self, op, pairs, longer):
+        """How tuples with objects in them are ordered: by the first elements that differ, else by their lengths."""
         if not pairs:
+            if longer:
+                return Static(isinstance(op, (ast.Gt, ast.GtE)) == (longer > 0))
             return Static(isinstance(op, (ast.LtE, ast.GtE)))
         (a, b), rest = pairs[0], pairs[1:]
         of_class = a.type().kind() == "ClassType" and self.compiler.method_of_class(a.type(), "__eq__", self) is None
         same = self.op("__is__", a, b) if of_class else self.value(self.truth(self.compare(ast.Eq(), a, b)))
         made, frames = self.open_if(same)
         values = {}
-        for frame, emit in zip(frames, (lambda: self._ordered(op, rest), lambda: self.compare(op, a, b))):
+        for frame, emit in zip(frames, (lambda: self._ordered(op, rest, longer), lambda: self.compare(op, a, b))):
             with self.within(frame.block):
                 values[id(frame)] = self.value(self.truth(self.in_frame(frame, emit)))
         return self.joined_value(made, values, frames, types.BOOL)

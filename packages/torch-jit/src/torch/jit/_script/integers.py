@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import torch
 
+from .. import _ir as ir
 from . import types
 from .literals import constant, literal
+from .values import TupleOf
 
 __all__ = ["read", "spelled"]
 
@@ -170,9 +172,30 @@ _SPELLED = {"aten::alias": _alias} | {
 
 def read(emitter, kind, values, named):
     """The result of a row for a call that :func:`spelled` has written, which takes the place of the calls within it; None for
-    others."""
-    rule = None if named else _READ.get(kind)
-    return None if rule is None else rule(emitter, values)
+    others.
+
+    Only what stands within the call is taken: a value with a name may be asked for again, and what it was made of may have been
+    written to since.
+    """
+    rule = None if named or not emitter.reads_text else _READ.get(kind)
+    if rule is None or any(_is_named(emitter, each) for each in values if _call_of(each)[0] is not None):
+        return None
+    return rule(emitter, values)
+
+
+def _is_named(emitter, value):
+    """Whether a value of a call, or one of those that it was made of by calls, has a name or is in a tuple with one."""
+    named = list(map(emitter.frame.get, emitter.frame.known()))
+    for each in named:
+        if isinstance(each, TupleOf):
+            named += emitter.elements(each)
+    held, open_values = {each for each in named if isinstance(each, ir.Value)}, [value]
+    while open_values:
+        each = open_values.pop()
+        if each in held or len(each.uses()) > (each is not value):
+            return True
+        open_values += [part for part in _call_of(each)[1] if _call_of(part)[0] is not None]
+    return False
 
 
 def _call_of(value):
@@ -272,7 +295,7 @@ def _read_dynamic(emitter, values):
         return emitter.op("_int8_dynamic", values[0], *held, values[2])
     name, inputs = _call_of(values[1])
     inner, parts = _call_of(inputs[0]) if name == "quantized::linear_prepack" and len(inputs) == 2 else (None, [])
-    if inner != "_make_per_channel_quantized_tensor" or not _is_zeros(parts[2]):
+    if inner != "_make_per_channel_quantized_tensor" or not _is_zeros(parts[2]) or constant(parts[3]) != 0:
         return None
     weight, factors = parts[:2]
     result = emitter.op("_int8_dynamic", values[0], emitter.op("_int8_pack", weight), factors, inputs[1], values[2])
@@ -281,7 +304,8 @@ def _read_dynamic(emitter, values):
 
 
 def _is_zeros(value):
-    return value.node().kind() in ("aten::zeros", "aten::full")
+    node = value.node()
+    return node.kind() == "aten::zeros" or (node.kind() == "aten::full" and constant(node.input(1)) == 0)
 
 
 _READ = {

@@ -122,7 +122,13 @@ def _convolution(dims, version, tensors, optional):
     stride, padding, dilation, output_padding = (moves[i * dims : (i + 1) * dims] for i in range(4))
     if said != dims or flags not in (0, 1):
         raise _Refusal(f"its configuration is of {said} dims with flags {flags}, expected {dims} with 0 or 1")
-    if min(stride) < 1 or min(dilation) < 1 or min(*padding, *output_padding) < 0 or groups < 1:
+    if (
+        min(stride) < 1
+        or min(dilation) < 1
+        or min(*padding, *output_padding) < 0
+        or groups < 1
+        or (any(output_padding) and not flags)
+    ):
         raise _Refusal(
             f"stride {stride}, padding {padding}, dilation {dilation}, output padding {output_padding}, groups {groups} fit no convolution"
         )
@@ -142,7 +148,7 @@ def _table(version, tensors, floats, ints):
     if version != 1 or not all(isinstance(each, list) for each in (tensors, floats, ints)) or len(tensors) != 1:
         raise _Refusal(f"its form is {version!r}, expected 1 with one tensor")
     weight = tensors[0]
-    bits = {8: torch.quint8, 4: torch.quint4x2}.get(ints[0] if len(ints) == 1 else None)
+    bits = torch.quint8 if ints == [8] else torch.quint4x2 if ints == [4] else None
     if bits is None or not isinstance(weight, torch.Tensor) or weight.dtype is not bits or weight.dim() != 2:
         raise _Refusal(f"its rows must be of 8 or 4 bits as it says, got {ints} and {_described(weight)}")
     if weight.qscheme() is torch.per_tensor_affine or weight.q_per_channel_axis() != 0:
@@ -151,11 +157,23 @@ def _table(version, tensors, floats, ints):
 
 
 def _cell(kind, tensors, floats, ints, packed, made):
-    if kind not in _KINDS or not all(isinstance(each, list) for each in (tensors, floats, ints, packed)):
+    if (
+        not isinstance(kind, str)
+        or kind not in _KINDS
+        or not all(isinstance(each, list) for each in (tensors, floats, ints, packed))
+    ):
         raise _Refusal(f"its kind is {kind!r}, expected one of {', '.join(_KINDS)}")
     if len(packed) != 2:
         raise _Refusal(f"it has {len(packed)} packed weights, expected 2")
     linear = [made(each) for each in packed]
+    is_half = kind == "quantized_fp16"
+    if not all(
+        type(each).__name__ == ("PackedHalf" if is_half else "Packed") and not getattr(each, "moves", None)
+        for each in linear
+    ):
+        raise _Refusal(
+            f"its packed weights are not those of two linear layers {'in half precision' if is_half else 'of integers'}"
+        )
     if kind == "quantized_fp16":
         return torch.ops.quantized.make_quantized_cell_params_fp16(*linear)
     if len(tensors) != 2:

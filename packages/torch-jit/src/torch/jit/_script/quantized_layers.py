@@ -261,10 +261,13 @@ class _LeakyReLU(_Form):
 @_form_for("Softmax", place="torch.ao.nn.quantized.modules.activation")
 class _Softmax(_Form):
     def take(self, layer):
-        self.dim = -1 if layer.dim is None else layer.dim
+        self.dim = layer.dim
 
     def forward(self, input: Tensor) -> Tensor:
-        return torch.ops.quantized.softmax(input, self.dim, self.scale, self.zero_point)
+        dim = self.dim
+        if dim is None:
+            dim = 0 if input.dim() in (0, 1, 3) else 1
+        return torch.ops.quantized.softmax(input, dim, self.scale, self.zero_point)
 
 
 @_form_for("PReLU", place="torch.ao.nn.quantized.modules.activation")

@@ -80,6 +80,8 @@ class TextFunction:
 class TextEmitter(Emitter):
     """Compiles a text of an archive: only what such texts hold."""
 
+    reads_text = True
+
     def _of_python(self, value, name):
         if self.function.library:
             return super()._of_python(value, name)
