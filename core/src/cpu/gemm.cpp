@@ -159,9 +159,9 @@ void dot_product(const Product<T>& p) {
 
 // --- direct ---
 
-// Chunks of k leave a panel of B near, and are cut evenly: 1100 is 550 + 550, not 512 + 512 + 76. One that goes through
-// all of k spares C: 64 x 784 x 512 of constant weights takes 446 us so, and 454 in three (one thread of an AMD EPYC,
-// Zen 4).
+// Chunks of k leave a panel of B near, and are cut evenly: 1100 is 367 + 367 + 366, not 512 + 512 + 76. One that goes
+// through all of k spares C: 64 x 784 x 512 of constant weights takes 446 us so, and 454 in three (one thread of an AMD
+// EPYC, Zen 4).
 template <class T>
 constexpr int64_t chunk_of(int64_t k) {
   constexpr int64_t kMost = sizeof(T) == 4 ? 512 : 256, kWhole = 2 * kMost;
@@ -232,7 +232,7 @@ void direct_product(const Product<T>& p) {
 // --- packed ---
 
 constexpr int64_t kPackedBytes = 3 << 19;  // both operands together: they stay in L2 where they can
-// Rows of A in a task, whose part of A stays in L2.
+// Tiles of rows in a task, whose part of A stays in L2.
 template <class T>
 constexpr int64_t most_tiles(int64_t kc) {
   constexpr int64_t kBytes = 1 << 19;

@@ -53,7 +53,7 @@ bool is_computed_in_dtype_of(const Tensor& out, const Row& row, const Value* arg
   if (row.attr.is_exact_out || row.schema.params[0].kind != Kind::Tensor || !arguments[0].tensor) return false;
   const DType from = arguments[0].tensor->dtype, to = out.dtype();
   if (!is_floating(from)) return false;
-  return is_floating(to) || is_complex(to) ? promote_types(from, to) == to
+  return is_floating(to) || is_complex(to) ? promote_types(from, to) != from
                                            : row.attr.dtypes != DTypes::FloatingOrComplex;
 }
 

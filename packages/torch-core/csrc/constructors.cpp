@@ -182,7 +182,12 @@ PyObject* as_tensor_function(PyObject* module, PyObject* args, PyObject* kwargs)
   TORCH_PY_TRY(nullptr, return wrap_made(from_any(data, t.dtype, t.device, false, "as_tensor"), data);)
 }
 
-PyObject* asarray_function(PyObject*, PyObject* args, PyObject* kwargs) {
+PyObject* asarray_function(PyObject* module, PyObject* args, PyObject* kwargs) {
+  if (TORCH_UNLIKELY(asks_python(0))) {
+    Object function(PyObject_GetAttrString(module, "asarray"));
+    if (!function) return nullptr;
+    TORCH_ASK_PYTHON(function.get(), args, kwargs);
+  }
   static const char* names[] = {"obj", "dtype", "device", "copy", "requires_grad", nullptr};
   PyObject *data, *dtype = nullptr, *device = nullptr, *copy = Py_None;
   int requires_grad = -1;  // not given: as the object has it
@@ -281,6 +286,11 @@ PyObject* legacy_of_data(const Legacy& l, PyObject* data) {
     return PyErr_Format(PyExc_TypeError, "new(): invalid data type '%s'", Py_TYPE(data)->tp_name);
   if (!has_buffer(data) && !PySequence_Check(data))
     return PyErr_Format(PyExc_TypeError, "new(): data must be a sequence (got %s)", Py_TYPE(data)->tp_name);
+  if (has_dispatch_mode() && l.type == api->tensor_type) {  // a mode sees torch.tensor
+    Object module(PyImport_ImportModule("torch._dispatch"));
+    Object dtype(wrap_dtype(l.dtype)), device(wrap_device(l.device));
+    return module ? PyObject_CallMethod(module.get(), "tensor", "OOO", data, dtype.get(), device.get()) : nullptr;
+  }
   return lifted(make_subclass(l.type, from_any(data, l.dtype, l.device, true, "Tensor")));
 }
 

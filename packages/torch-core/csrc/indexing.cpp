@@ -85,8 +85,11 @@ Index index_of(PyObject* o, const Tensor& self) {
     return index_of_tensor(unwrap(o));
   }
   if (PyIndex_Check(o) && is_number(o)) return Index::at(as_integer(o));
-  if (PyObject_CheckBuffer(o) && !PyUnicode_Check(o) && !PyBytes_Check(o))
-    return index_of_data(tensor_of_buffer(o, "index", false));
+  if (PyObject_CheckBuffer(o) && !PyUnicode_Check(o) && !PyBytes_Check(o)) {
+    const Tensor t = tensor_of_buffer(o, "index", false);
+    // A float of NumPy is no index, as one of Python is none; arrays of floats are taken.
+    if (!PyNumber_Check(o) || !is_floating(t.dtype()) || PySequence_Check(o)) return index_of_data(t);
+  }
   if (is_sequence(o)) {
     const Tensor t = tensor_of_data(o, std::nullopt, {});
     return t.numel() ? index_of_data(t) : Index::of(tensor_of_data(o, DType::Int64, {}));

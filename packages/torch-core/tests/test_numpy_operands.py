@@ -26,3 +26,11 @@ def test_dates_of_numpy_are_no_index(kind):
     date = getattr(np, kind)("2020" if kind == "datetime64" else 1, "D")
     with pytest.raises(TypeError, match=f"can't convert elements of numpy.{kind} that are no numbers"):
         torch.ones(2)[date]
+
+
+@pytest.mark.parametrize("index", [np.float32(1.7), np.float64(2.0), np.float16(1)])
+def test_floats_of_numpy_are_no_index(index):
+    x = torch.arange(12)
+    with pytest.raises((IndexError, TypeError)):
+        x[index]
+    assert x[np.int64(3)].item() == 3

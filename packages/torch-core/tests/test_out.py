@@ -333,6 +333,14 @@ def test_an_out_of_no_elements_overlaps_nothing():
         torch.ones(2, 3, out=torch.empty(1, 3).expand(2, 3))
 
 
+@pytest.mark.parametrize("name", ["sum", "cumsum", "prod", "cumprod"])
+def test_sums_of_halves_into_bfloat16_do_not_overflow(name):
+    x, function = torch.full((3,), 40000.0, dtype=torch.float16), getattr(torch, name)
+    want = function(x.double(), 0).bfloat16()
+    out = torch.empty(want.shape, dtype=torch.bfloat16)
+    assert torch.isfinite(function(x, 0, out=out)).all() and torch.allclose(out, want, rtol=2**-7)
+
+
 @pytest.mark.parametrize("name", ["sum", "nansum", "mean", "prod", "cumsum", "cumprod"])
 def test_sums_are_computed_in_a_wider_dtype_of_out(name):
     x = torch.tensor([[1.7, 2.6], [3.3, -4.1]])

@@ -452,6 +452,23 @@ def test_an_attribute_of_a_class_may_be_none():
     assert f(torch.ones(1)).item() == 1
 
 
+@pytest.mark.parametrize("nest", [lambda kind: int | kind, lambda kind: (int, (str, kind))], ids=["union", "tuples"])
+def test_a_class_is_registered_with_one_within_a_union_or_tuples(nest):
+    class Abstract(abc.ABC):
+        @abc.abstractmethod
+        def double(self):
+            pass
+
+    class Plain:
+        pass
+
+    value, kinds = Plain(), nest(Abstract)
+    compiled, x = torch.compile(lambda x: x * 2 if isinstance(value, kinds) else x, fullgraph=True), torch.ones(1)
+    assert compiled(x).item() == 1
+    Abstract.register(Plain)
+    assert compiled(x).item() == 2
+
+
 def test_a_class_that_is_registered_with_an_abstract_one_is_asked_again():
     class Doubling(abc.ABC):
         @abc.abstractmethod

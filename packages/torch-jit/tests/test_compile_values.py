@@ -306,6 +306,28 @@ def test_functions_of_math_of_numbers_are_those_of_python(name, options):
     assert len(compiled._compiled.programs) == 1
 
 
+@pytest.mark.parametrize("name", ["exp", "expm1", "log1p", "sinh", "cosh", "acosh", "lgamma", "sin", "atanh"])
+def test_functions_of_math_behind_a_write_take_what_python_takes(name):
+    function = getattr(math, name)
+
+    def f(x, count):
+        count.add_(1)
+        return x + function(x.sum().item())
+
+    compiled, counts = torch.compile(f, fullgraph=True), (torch.zeros(1), torch.zeros(1))
+    compiled(torch.tensor([1.0 if name == "acosh" else 0.5]), torch.zeros(1))
+    for value in (math.inf, -math.inf, math.nan):
+        x = torch.tensor([value])
+        try:
+            expected = f(x, counts[1])
+        except (ValueError, OverflowError):
+            with pytest.raises((ValueError, OverflowError, RuntimeError)):
+                compiled(x, counts[0])
+        else:
+            torch.testing.assert_close(compiled(x, counts[0]), expected, equal_nan=True)
+    assert len(compiled._compiled.programs) == 1
+
+
 class Notes(nn.Module):
     """A layer that notes numbers of its results as it goes."""
 

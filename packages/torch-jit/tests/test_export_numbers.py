@@ -198,6 +198,21 @@ def test_a_tensor_made_of_a_tensor_follows_it():
         export(Module(lambda _, x, t: x * torch.tensor([t, 1.0])[0]), (X, torch.tensor(2.0)))
 
 
+@pytest.mark.parametrize("make", [torch.FloatTensor, torch.Tensor, torch.asarray, lambda data: X.new(data)])
+def test_old_constructors_of_tensors_in_a_list_are_refused_as_torch_tensor_is(make):
+    with pytest.raises(UserError, match="a list in which there are tensors, whose values would be constants"):
+        export(Module(lambda _, x, t: x * make([t, 1.0])[0]), (X, torch.tensor(2.0)))
+    holds(lambda _, x: x + make([2.0, 1.0]).sum(), (X,), (X + 1,))
+
+
+def test_asarray_of_a_tensor_follows_it():
+    holds(
+        lambda _, x, t: x * torch.asarray(t, dtype=torch.float64, copy=True),
+        (X, torch.tensor(2.0)),
+        (X, torch.tensor(3.0)),
+    )
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -108,6 +108,13 @@ def empty(sizes: Any, dtype: Any, device: Any) -> Any:
     return torch.empty(sizes, dtype=dtype, device=device)
 
 
+def tensor(data: Any, dtype: Any, device: Any) -> Any:
+    """What the innermost mode makes of numbers: ``torch.FloatTensor([1, 2])``."""
+    import torch
+
+    return torch.tensor(data, dtype=dtype, device=device)
+
+
 def item(tensor: Any) -> Any:
     """The number of a tensor without memory, which its class has to know, or of one that a mode sees; RuntimeError when
     none is asked."""

@@ -249,7 +249,7 @@ def extreme(function, args):
 #: functions of ``math`` of one number that programs have as well; what goes wrong in those of the first is said there
 _RAISING = ("sqrt", "log", "log2", "log10")
 _TOTAL = ("atan", "tanh", "asinh", "erf", "erfc", "fabs", "degrees", "radians")
-#: whose result is finite, or Python raises
+#: whose result of a finite number is finite, or Python raises
 _FINITE = ("exp", "expm1", "log1p", "sin", "cos", "tan", "asin", "acos", "sinh", "cosh", "acosh", "atanh", "lgamma")
 
 
@@ -267,7 +267,10 @@ def of_math(function):
             value.space.ask(value.text and f"({value.text} >= 0)", value.number >= 0)
         made = Number(value.space, function(value.number), None, (name, None, value))
         if name in _FINITE:
-            (abs(made) < math.inf).__torch_check__(f"math.{name}: domain or range error")
+            # Python raises where something finite has no finite result, and where what is no NaN has NaN for one.
+            taken = (abs(value) == math.inf) * (made == made)
+            holds = (abs(made) < math.inf) + (value != value) + taken > 0
+            holds.__torch_check__(f"math.{name}: domain or range error")
         return made
 
     return called

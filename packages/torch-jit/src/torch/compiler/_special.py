@@ -179,10 +179,21 @@ def _isinstance(observer, args, kwargs):
     value = as_python(args[0])
     answer = isinstance(value, *args[1:], **kwargs)
     if not answer and len(args) == 2:
-        for kind in args[1] if isinstance(args[1], tuple) else args[1:]:
+        for kind in _classes(args[1]):
             if isinstance(kind, abc.ABCMeta) and not _is_of_python(kind.__module__):
                 observer.guards.lacks(kind, type(value))
     return answer
+
+
+def _classes(kinds):
+    """The classes of tuples within tuples, and of unions."""
+    if isinstance(kinds, types.UnionType):
+        kinds = kinds.__args__
+    if not isinstance(kinds, tuple):
+        yield kinds
+        return
+    for kind in kinds:
+        yield from _classes(kind)
 
 
 def _is_of_python(name):

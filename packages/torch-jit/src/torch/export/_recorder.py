@@ -28,7 +28,7 @@ from ._views import Held, Root, Step
 from ._writes import Writes
 
 #: functions that make a tensor of numbers
-_FRESH = {"tensor", "as_tensor"}
+_FRESH = {"tensor", "as_tensor", "asarray"}
 #: answers about tensors, and constants of the program, that are no computation
 _ANSWERS = {
     *_FRESH, "result_type", "can_cast", "promote_types", "is_coalesced", "sparse_dim", "dense_dim", "_nnz",
@@ -42,6 +42,14 @@ def _copied(x, dtype=None, device=None, requires_grad=False, pin_memory=False):
 
 def _converted(x, dtype=None, device=None):
     return x if dtype in (None, x.dtype) and device is None else x.to(dtype=dtype, device=device)
+
+
+def _as_array(x, dtype=None, device=None, copy=None, requires_grad=None):
+    x = x.to(dtype=dtype, device=device, copy=True) if copy else _converted(x, dtype, device)
+    return x.detach() if requires_grad is False else x
+
+
+_MADE_OF_ONE = {"tensor": _copied, "as_tensor": _converted, "asarray": _as_array}
 
 
 _recording = threading.local()
@@ -257,10 +265,11 @@ class Recorder(Writes, Values, TorchFunctionMode):
         composed = getattr(func, "_composed", None) or getattr(func, "__wrapped__", None)
         if composed is not None:  # of operators: F.normalize
             return self._within(composed, *args, **kwargs)
-        if name in _FRESH:
-            given, *rest = [*args, *(() if args else (kwargs.pop("data"),))]
+        data = "obj" if name == "asarray" else "data"
+        if name in _FRESH and (args or data in kwargs):
+            given, *rest = [*args, *(() if args else (kwargs.pop(data),))]
             if isinstance(given, torch.Tensor):
-                return self._within(_copied if name == "tensor" else _converted, given, *rest, **kwargs)
+                return self._within(_MADE_OF_ONE[name], given, *rest, **kwargs)
             if any(isinstance(each, torch.Tensor) and self.knows(each) for each in pytree.tree_leaves(given)):
                 raise self.refuse(
                     f"gives torch.{name} a list in which there are tensors, whose values would be constants: "
