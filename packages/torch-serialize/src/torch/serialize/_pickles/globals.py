@@ -155,6 +155,8 @@ class TorchNames:
 
     def _tensor(self, stored, row, offset, size, stride, requires_grad=False, metadata=None):
         self.used += 1
+        if row.name in BITS:
+            raise FileFormatError(f"a plain tensor is made of a storage of {row.name}")
         tensor = self._make(stored, row, offset, tuple(size), tuple(stride), requires_grad)
         if not metadata or not any(metadata.values()):
             return tensor
