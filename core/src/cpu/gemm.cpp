@@ -160,11 +160,12 @@ void dot_product(const Product<T>& p) {
 // --- direct ---
 
 // Chunks of k leave a panel of B near, and are cut evenly: 1100 is 367 + 367 + 366, not 512 + 512 + 76. One that goes
-// through all of k spares C: 64 x 784 x 512 of constant weights takes 446 us so, and 454 in three (one thread of an AMD
-// EPYC, Zen 4).
+// through all of k spares C, which wide registers read and write in much of a panel's time: 64 x 784 x 512 of constant
+// weights takes 446 us so, and 454 in three (one thread of an AMD EPYC, Zen 4).
 template <class T>
 constexpr int64_t chunk_of(int64_t k) {
-  constexpr int64_t kMost = sizeof(T) == 4 ? 512 : 256, kWhole = 2 * kMost;
+  constexpr bool kWide = kVectorBytes == 64;
+  constexpr int64_t kMost = sizeof(T) == 8 ? 256 : kWide ? 512 : 384, kWhole = kWide ? 2 * kMost : kMost;
   return k <= kWhole ? k : ceil_div(k, ceil_div(k, kMost));
 }
 
