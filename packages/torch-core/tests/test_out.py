@@ -333,6 +333,19 @@ def test_an_out_of_no_elements_overlaps_nothing():
         torch.ones(2, 3, out=torch.empty(1, 3).expand(2, 3))
 
 
+@pytest.mark.parametrize("name", ["cumsum", "cumprod"])
+def test_running_sums_are_not_computed_in_bool(name):
+    function, x = getattr(torch, name), torch.tensor([0.5, 0.7])
+    for call in (
+        lambda: function(x, 0, dtype=torch.bool),
+        lambda: function(x, 0, out=torch.empty(2, dtype=torch.bool)),
+        lambda: getattr(x > 0, f"{name}_")(0),
+    ):
+        with pytest.raises(NotImplementedError, match=f"{name}: not implemented for torch.bool"):
+            call()
+    assert function(x > 0, 0).dtype is torch.int64
+
+
 @pytest.mark.parametrize("name", ["sum", "cumsum", "prod", "cumprod"])
 def test_sums_of_halves_into_bfloat16_do_not_overflow(name):
     x, function = torch.full((3,), 40000.0, dtype=torch.float16), getattr(torch, name)

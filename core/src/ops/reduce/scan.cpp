@@ -43,6 +43,9 @@ template <bool product>
 Tensor cumulate(const Tensor& self, int64_t dim, std::optional<DType> dtype) {
   dim = wrap_dim(dim, self.dim());
   DType result = scan_dtype(self.dtype(), dtype);
+  if (result == DType::Bool)
+    throw_error(ErrorKind::NotImplemented, message(product ? "cumprod" : "cumsum", ": not implemented for torch.bool",
+                                                   "; dtype=torch.int64 counts what is true"));
   DType compute = is_complex(result) || result == DType::Float64 ? result
                   : is_floating(result)                          ? DType::Float32
                                                                  : DType::Int64;
