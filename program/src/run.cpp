@@ -81,6 +81,14 @@ ObjectHeap& object_of(const Step& s, const Cell& c, size_t& slot) {
   return o;
 }
 
+// What was never set is None, which an attribute of most types cannot be.
+void check_set(const ObjectHeap& o, size_t slot) {
+  const auto& a = o.type->attributes()[slot];
+  Cell none;
+  TORCH_CHECK(fit(none, a.type), o.type->str(), ": the attribute '", a.name, "' of type ", a.type->str(),
+              " is not set");
+}
+
 std::vector<Cell> call_method(const Step& s, std::vector<Cell> in, int depth) {
   FunctionPtr f = in.at(0).to_object().type->find_method(s.name);
   TORCH_CHECK(f, in[0].to_object().type->str(), " has no method '", s.name, "'");
@@ -249,7 +257,9 @@ void Code::execute(std::vector<Cell>& registers, const Step*& at, int depth, std
       }
       case Op::GetAttr: {
         size_t slot;
-        Cell value = object_of(s, get(s.in[0]), slot).slots[slot];
+        const ObjectHeap& from = object_of(s, get(s.in[0]), slot);
+        Cell value = from.slots[slot];
+        if (TORCH_UNLIKELY(value.is_none())) check_set(from, slot);
         registers[size_t(s.out[0])] = std::move(value);
         break;
       }

@@ -369,6 +369,7 @@ def test_copies_and_pickles_keep_what_the_integers_mean():
         (lambda x: torch.quantize_per_tensor(x.int(), 1.0, 3, torch.qint8), RuntimeError, "expected a tensor of float32, got torch.int32"),
         (lambda x: torch.quantize_per_channel(x, x, x, 2, torch.qint8), IndexError, "axis 2 of a tensor with 1 dims"),
         (lambda x: torch.quantize_per_channel(x, x[:1], x, 0, torch.qint8), RuntimeError, r"expected 2 scales and zero points, got \(1,\)"),
+        (lambda x: torch.quantize_per_channel(x, x, torch.tensor([0, 300]), 0, torch.quint8), RuntimeError, "quantize_per_channel: expected zero_points from 0 to 255, got 300"),
         (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 0, 5, 3), RuntimeError, "expected quant_min up to quant_max, got 5 and 3"),
         (lambda x: torch.fake_quantize_per_tensor_affine(x, 0.1, 9, 0, 3), RuntimeError, "expected zero_point from 0 to 3, got 9"),
         (lambda x: torch.fake_quantize_per_channel_affine(x, x, x.int(), 1, 0, 3), IndexError, "axis 1 of a tensor with 1 dims"),

@@ -409,6 +409,71 @@ def state(monkeypatch):
     return save
 
 
+def channels(scales, points, axis=0):
+    return torch._make_per_channel_quantized_tensor(torch.ones(3, 4, dtype=torch.int8), scales, points, axis)
+
+
+def packed(*shape):
+    weight = torch.quantize_per_tensor(torch.zeros(shape), 1.0, 0, torch.qint8)
+    return torch.ops.quantized.linear_prepack(weight, torch.zeros(shape[0]))
+
+
+def packed_convolution():
+    weight = torch.quantize_per_tensor(torch.zeros(20, 5, 1, 1), 1.0, 0, torch.qint8)
+    return torch.ops.quantized.conv2d_prepack(weight, None, [1, 1], [0, 0], [1, 1], 1)
+
+
+def of_cell(change):
+    """A change of the state of a cell, and none of the weights within it."""
+    return lambda *state: change(*state) if len(state) == 5 else state
+
+
+HOSTILE_CELLS = {
+    "seven rows": (lambda k, t, f, i, w: (k, [torch.zeros(7)] * 2, f, i, [packed(7, 4), packed(7, 5)]), r"of shapes \(7, 4\) and \(7, 5\) are of no layer"),
+    "rows of another number": (lambda k, t, f, i, w: (k, t, f, i, [packed(15, 4), w[1]]), r"of shapes \(15, 4\) and \(20, 5\) are of no layer"),
+    "the other way round": (lambda k, t, f, i, w: (k, t, f, i, w[::-1]), r"of shapes \(20, 5\) and \(20, 4\) are of no layer"),
+    "biases of a GRU": (lambda k, t, f, i, w: (k, [torch.zeros(15)] * 2, f, i, w), "a bias must be 20 floats"),
+    "two bits": (lambda k, t, f, i, w: (k, t, f, [2], w), r"whether a bit is left free is \[2\]"),
+    "one weight": (lambda k, t, f, i, w: (k, t, f, i, w[:1]), "it has 1 packed weights, expected 2"),
+    "weights of a convolution": (lambda k, t, f, i, w: (k, t, f, i, [w[0], packed_convolution()]), "not those of two linear layers"),
+    "static": (lambda k, t, f, i, w: ("quantized", t, f, i, w), "cells of static quantization"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", HOSTILE_CELLS)
+def test_packed_weights_of_recurrent_layers_that_cannot_be_are_refused(name, state):
+    change, message = HOSTILE_CELLS[name]
+    with pytest.raises(RuntimeError, match=message):
+        torch.jit.load(state(dynamic(nn.LSTM(4, 5))[0], of_cell(change)))
+
+
+def test_packed_weights_that_hold_themselves_are_refused(monkeypatch):
+    from torch.jit._script import saving
+
+    given, file = saving.state_of, io.BytesIO()
+
+    def state_of(value):
+        name, parts = given(value)
+        return name, of_cell(lambda *state: (*state[:4], [value, value]))(*parts)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(saving, "state_of", state_of)
+        torch.jit.save(torch.jit.script(dynamic(nn.LSTM(4, 5))[0]), file)
+    with pytest.raises(RuntimeError, match="rnn.CellParamsBase that cannot be used: its packed weights are not those"):
+        torch.jit.load(io.BytesIO(file.getvalue()))
+
+
+def test_weights_of_another_layer_or_size_are_refused_when_they_run(state):
+    x = (R(3, 2, 4),)
+    of_gru = of_cell(lambda k, t, f, i, w: (k, [torch.zeros(15)] * 2, f, i, [packed(15, 4), packed(15, 5)]))
+    program = torch.jit.load(state(dynamic(nn.LSTM(4, 5))[0], of_gru))
+    with pytest.raises(RuntimeError, match=r"quantized_lstm: expected weights \(4 \* 5, input\).*got shapes \(15, 4\)"):
+        program(*x)
+    wide = torch.jit.load(state(nnq.Linear(4, 3), lambda w, b: (packed(3, 5).weight(), b)))
+    with pytest.raises(RuntimeError, match="quantized::linear: expected 5 features, got an input of shape \\(2, 4\\)"):
+        wide(torch.quantize_per_tensor(R(2, 4), 0.1, 0, torch.quint8))
+
+
 def configured(*numbers):
     def change(form, tensors, bias):
         return form, [torch.tensor(numbers, dtype=torch.int16), tensors[1]], bias
@@ -434,6 +499,18 @@ HOSTILE = {
         nnq.Embedding(3, 4), lambda form, tensors, a, b: (form, [torch.quantize_per_tensor(torch.zeros(3, 4), 1.0, 0, torch.quint8)], a, b), "scale each"
     ),
     "rows of three bits": (nnq.Embedding(3, 4), lambda form, tensors, a, b: (form, tensors, a, [3]), "rows must be of 8 or 4 bits"),
+    "a scale that is no number": (
+        nnq.Linear(4, 3), lambda w, b: (channels(torch.tensor([1.0, float("nan"), 1.0]), torch.zeros(3, dtype=torch.long)), b), "scales of its weight must be finite, got nan at 1"
+    ),
+    "zero points of floats": (
+        nnq.Linear(4, 3), lambda w, b: (channels(torch.ones(3), torch.tensor([0.0, 0.5, float("inf")])), b), "zero points of its weight must be finite, got inf at 2"
+    ),
+    "scales of another dim": (
+        nnq.Linear(4, 3), lambda w, b: (channels(torch.ones(4), torch.zeros(4, dtype=torch.long), 1), b), "belong to dim 1, expected 0"
+    ),
+    "a zero point out of reach": (
+        nnq.Linear(4, 3), lambda w, b: (channels(torch.ones(3), torch.tensor([0, 1 << 40, 0])), b), "a quantized tensor of qint8 has zero point 1099511627776"
+    ),
     "padding of outputs": (nnq.Conv2d(2, 3, 1), configured(2, 1, 1, 0, 0, 1, 1, 1, 0, 1, 0), r"output padding \[1, 0\]"),
 }  # fmt: skip
 

@@ -833,3 +833,54 @@ class Swaps(torch.nn.Module):
 def test_a_module_is_not_put_in_the_place_of_another_elsewhere():
     with pytest.raises(RuntimeError, match="nonexistent attribute: one"):
         torch.jit.script(Swaps())
+
+
+class Sized(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.count, self.name = 3, "a"
+
+    def forward(self, x):
+        return x * self.count, self.name
+
+
+def replaced(program, old, new, ends):
+    """An archive of a program with other letters in what it holds or says."""
+    given, made = io.BytesIO(), io.BytesIO()
+    torch.jit.save(program, given)
+    with zipfile.ZipFile(given) as read, zipfile.ZipFile(made, "w") as file:
+        for member in read.namelist():
+            file.writestr(member, read.read(member).replace(old, new) if member.endswith(ends) else read.read(member))
+    return io.BytesIO(made.getvalue())
+
+
+def test_an_object_without_one_of_its_attributes_is_refused():
+    with pytest.raises(RuntimeError, match=r"Sized without 'count' of type int"):
+        torch.jit.load(replaced(torch.jit.script(Sized()), b"count", b"could", ".pkl"))
+
+
+class SaysItsState(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.count, self.other = 3, 4
+
+    @torch.jit.export
+    def __getstate__(self):
+        return self.count, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state: tuple[int, bool]):
+        self.count, self.training = state[0], state[1]
+        self.other = 5
+
+    def forward(self, x):
+        return x * self.count + self.other
+
+
+def test_an_attribute_that_was_never_set_is_named_and_not_read():
+    unset = replaced(torch.jit.script(SaysItsState()), b"self.other = 5", b"self.count = 5", ".py")
+    with pytest.raises(RuntimeError, match="SaysItsState.other is of type int, not NoneType"):
+        torch.jit.load(unset)
+    early = replaced(torch.jit.script(SaysItsState()), b"self.other = 5", b"self.other = self.other", ".py")
+    with pytest.raises(RuntimeError, match="the attribute 'other' of type int is not set"):
+        torch.jit.load(early)

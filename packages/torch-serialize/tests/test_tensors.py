@@ -328,6 +328,15 @@ def test_quantized_tensors_come_back_with_what_their_integers_mean(format):
     assert_same_quantized(load(io.BytesIO(out.getvalue())), wanted)
 
 
+@pytest.mark.parametrize("format", ["zip", "stream"])
+def test_zero_points_that_are_none_of_the_integers_are_refused(format):
+    integers, out = torch.ones(2, 3, dtype=torch.int8), io.BytesIO()
+    points = torch.tensor([0, 1 << 40])
+    save(torch._make_per_channel_quantized_tensor(integers, torch.ones(2), points, 0), out, format=format)
+    with pytest.raises(RuntimeError, match="a quantized tensor of qint8 has zero point 1099511627776"):
+        load(io.BytesIO(out.getvalue()))
+
+
 def test_integers_and_a_quantized_tensor_of_one_memory_are_saved_side_by_side():
     q = torch.quantize_per_tensor(torch.arange(3.0), 0.5, 3, torch.quint8)
     out = io.BytesIO()

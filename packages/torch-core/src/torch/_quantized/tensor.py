@@ -261,6 +261,11 @@ def quantize_per_channel(input, scales, zero_points, axis, dtype):
     shape = [1] * input.dim()
     shape[axis] = -1
     scales, zeros = channel_parameters(scales, zero_points)
+    wrong = (zeros < least) | (zeros > most) if not zeros.dtype.is_floating_point else None
+    if wrong is not None and wrong.any():
+        raise RuntimeError(
+            f"quantize_per_channel: expected zero_points from {least} to {most}, got {int(zeros[wrong][0])}"
+        )
     integers = _rounded(input, scales.to(_C.float32).reshape(shape), zeros.reshape(shape), integer, least, most)
     return rebuilt(integers, scales, zeros, axis, dtype)
 

@@ -36,6 +36,7 @@ PARTS = {
     }.items()
 }  # fmt: skip
 _MOST = 1 << 15  #: what int16 holds
+_GATES = (1, 3, 4)  #: of RNN, GRU and LSTM
 
 
 def is_packed(type_name):
@@ -48,7 +49,10 @@ class _Refusal(Exception):
 
 
 def from_state(type_name, state, made):
-    """The packed weights of a state; ``made`` turns packed weights within it to such. RuntimeError says what is wrong with it."""
+    """The packed weights of a state; ``made`` turns packed weights within it to such, and all else to None.
+
+    RuntimeError says what is wrong with it.
+    """
     name = type_name.removeprefix(quantized.CLASSES)
     try:
         if not isinstance(state, tuple):
@@ -91,9 +95,20 @@ def _weight(value, dims, axis=0):
         or not value.numel()
     ):
         raise _Refusal(f"its weight must be of torch.qint8 and {dims} dims, got {_described(value)}")
-    if value.qscheme() is not torch.per_tensor_affine and value.q_per_channel_axis() != axis:
-        raise _Refusal(f"the scales of its weight belong to dim {value.q_per_channel_axis()}, expected {axis}")
-    return value
+    return _scaled(value, axis)
+
+
+def _scaled(weight, axis=0):
+    """A quantized tensor whose scales, where there are several, belong to a dim; its scales and zero points are numbers."""
+    if weight.qscheme() is torch.per_tensor_affine:
+        return weight
+    if weight.q_per_channel_axis() != axis:
+        raise _Refusal(f"the scales of its weight belong to dim {weight.q_per_channel_axis()}, expected {axis}")
+    for what, given in (("scales", weight.q_per_channel_scales()), ("zero points", weight.q_per_channel_zero_points())):
+        if not given.isfinite().all():
+            at = int(given.isfinite().logical_not().nonzero()[0])
+            raise _Refusal(f"the {what} of its weight must be finite, got {given[at].item()} at {at}")
+    return weight
 
 
 def _linear(weight, bias):
@@ -153,7 +168,7 @@ def _table(version, tensors, floats, ints):
         raise _Refusal(f"its rows must be of 8 or 4 bits as it says, got {ints} and {_described(weight)}")
     if weight.qscheme() is torch.per_tensor_affine or weight.q_per_channel_axis() != 0:
         raise _Refusal("its rows must have a scale each")
-    return torch.ops.quantized.embedding_bag_prepack(weight)
+    return torch.ops.quantized.embedding_bag_prepack(_scaled(weight))
 
 
 def _cell(kind, tensors, floats, ints, packed, made):
@@ -165,24 +180,33 @@ def _cell(kind, tensors, floats, ints, packed, made):
         raise _Refusal(f"its kind is {kind!r}, expected one of {', '.join(_KINDS)}")
     if len(packed) != 2:
         raise _Refusal(f"it has {len(packed)} packed weights, expected 2")
-    linear = [made(each) for each in packed]
     is_half = kind == "quantized_fp16"
-    if not all(
-        type(each).__name__ == ("PackedHalf" if is_half else "Packed") and not getattr(each, "moves", None)
-        for each in linear
-    ):
+    linear = [made(each) for each in packed]
+    if not all(_is_linear(each, is_half) for each in linear):
         raise _Refusal(
             f"its packed weights are not those of two linear layers {'in half precision' if is_half else 'of integers'}"
         )
-    if kind == "quantized_fp16":
+    shapes = [tuple(each.unpack()[0].shape) for each in linear]
+    (rows, _), (own_rows, hidden) = shapes
+    if rows != own_rows or rows not in [gates * hidden for gates in _GATES]:
+        raise _Refusal(
+            f"its weights of shapes {shapes[0]} and {shapes[1]} are of no layer: expected (gates * hidden, input) and "
+            f"(gates * hidden, hidden) of {', '.join(map(str, _GATES))} gates"
+        )
+    if is_half:
         return torch.ops.quantized.make_quantized_cell_params_fp16(*linear)
     if len(tensors) != 2:
         raise _Refusal(f"it has {len(tensors)} biases, expected 2")
-    sizes = [each.unpack()[0].shape[0] for each in linear]
-    biases = [_floats("a bias", each, size) for each, size in zip(tensors, sizes)]
+    biases = [_floats("a bias", each, rows) for each in tensors]
     if kind == "quantized_dynamic":
-        return torch.ops.quantized.make_quantized_cell_params_dynamic(*linear, *biases, bool(ints and ints[0]))
+        if ints not in ([], [0], [1]):
+            raise _Refusal(f"whether a bit is left free is {ints}, expected [0] or [1]")
+        return torch.ops.quantized.make_quantized_cell_params_dynamic(*linear, *biases, ints == [1])
     raise _Refusal("cells of static quantization are not part of this stack")
+
+
+def _is_linear(packed, is_half):
+    return type(packed).__name__ == ("PackedHalf" if is_half else "Packed") and not getattr(packed, "moves", None)
 
 
 # -- writing ----------------------------------------------------------------------------------------------------------------

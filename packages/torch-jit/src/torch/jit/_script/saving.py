@@ -183,7 +183,16 @@ class _Loader:
             raise ScriptError(
                 f"the archive has a constant of {getattr(value, 'type_name', type(value).__name__)}, expected tensors and packed weights"
             )
-        return self.object(value)
+        return self.packed(value)
+
+    def packed(self, instance):
+        """Packed weights of the archive, or None where it has no such thing there."""
+        if not isinstance(instance, _container().Instance) or not is_packed(instance.type_name):
+            return None
+        if id(instance) not in self.known:
+            self.known[id(instance)] = None  # what holds itself finds nothing
+            self.known[id(instance)] = from_state(instance.type_name, instance.state, self.packed)
+        return self.known[id(instance)]
 
     def object(self, instance):
         """The program's object that an instance of the archive describes."""
@@ -191,8 +200,7 @@ class _Loader:
         if found is not None:
             return found
         if is_packed(instance.type_name):
-            made = self.known[id(instance)] = from_state(instance.type_name, instance.state, self.object)
-            return made
+            return self.packed(instance)
         cls = self.code.find(instance.type_name)
         if not isinstance(cls, ir.Type):
             raise ScriptError(f"the archive has no class {instance.type_name}")
@@ -203,10 +211,16 @@ class _Loader:
         if setter is not None:
             self.code.method(cls, "__getstate__")  # what is saved again says its state as before
             made.call("__setstate__", self.value(instance.state, setter.parameters[0].type))
+            for name, *_ in cls.attributes():
+                if made.getattr(name) is None:
+                    made.setattr(name, None)  # which says that it is none of these
             return made
         for name, of, *_ in cls.attributes():
-            if name in instance.attributes:
-                made.setattr(name, self.value(instance.attributes[name], of))
+            if name not in instance.attributes:
+                raise ScriptError(
+                    f"the archive has a {instance.type_name} without {name!r} of type {of.annotation_str}"
+                )
+            made.setattr(name, self.value(instance.attributes[name], of))
         return made
 
     def value(self, value, type):
@@ -272,5 +286,13 @@ def load(f, map_location=None, _extra_files=None, _restore_shapes=False):
     except ScriptError as error:
         error.message = f"{named}: {error.message}"
         raise
-    except (ArithmeticError, AssertionError, AttributeError, LookupError, RecursionError, TypeError) as error:
+    except (
+        ArithmeticError,
+        AssertionError,
+        AttributeError,
+        LookupError,
+        RecursionError,
+        TypeError,
+        ValueError,
+    ) as error:
         raise RuntimeError(f"{named} is not the archive of a program: {error!r}") from error

@@ -134,7 +134,7 @@ class NumpyArrays:
     def unpacked(self, packed, bits, size):
         raise NotImplementedError("load: NumPy has no quantized numbers; torch-core reads them")
 
-    def quantized(self, integers, scale, zero, axis, kind):
+    def quantized(self, integers, scale, zero, axis, kind, ready):
         raise NotImplementedError("load: NumPy has no quantized numbers; torch-core reads them")
 
     def size(self, dims=()):

@@ -208,21 +208,31 @@ class TorchArrays:
         each = [(packed >> (bits * i)) & (2**bits - 1) for i in range(8 // bits)]
         return self.torch.stack(each, -1).flatten()[: math.prod(size)].reshape(size)
 
-    def quantized(self, integers, scale, zero, axis: int | None, kind: str):
-        """A tensor of small integers with a scale, or one for each place of a dim."""
+    def quantized(self, integers, scale, zero, axis: int | None, kind: str, ready: bool):
+        """A tensor of small integers with a scale, or one for each place of a dim; zero points are among its integers."""
         from torch import _seams
 
-        if axis is not None:
+        limits = self.torch.iinfo(integers.dtype)
+        if axis is None:
+            if not 0 < scale < float("inf"):
+                raise FileFormatError(f"a quantized tensor has scale {scale}")
+            least = most = zero
+        else:
             if (
                 not -integers.dim() <= axis < integers.dim()
                 or scale.shape != zero.shape
                 or scale.shape != (integers.shape[axis],)
+                or not scale.dtype.is_floating_point
+                or not (zero.dtype.is_floating_point or _are_whole(zero))
             ):
                 raise FileFormatError(
                     f"a quantized tensor of shape {tuple(integers.shape)} has other scales than this file says"
                 )
-        elif not 0 < scale < float("inf"):
-            raise FileFormatError(f"a quantized tensor has scale {scale}")
+            is_known = ready and zero.numel() and not zero.is_meta and not zero.dtype.is_floating_point
+            least, most = map(int, zero.aminmax()) if is_known else (0, 0)
+        if least < limits.min or most > limits.max:
+            wrong = least if least < limits.min else most
+            raise FileFormatError(f"a quantized tensor of {kind} has zero point {wrong}")
         return _seams.rebuilt_quantized(integers, scale, zero, axis, getattr(self.torch, kind))
 
     def size(self, dims=()):

@@ -265,7 +265,8 @@ class TorchNames:
         _, scale, zero, *axis = quantizer
         for part in (scale, zero) if axis else ():
             self.budget.pay(self.backend.nbytes(part), "its quantized tensors")
-        return self.backend.quantized(integers, scale, zero, axis[0] if axis else None, kind)
+        ready = not axis or self._ready()
+        return self.backend.quantized(integers, scale, zero, axis[0] if axis else None, kind, ready)
 
     def _unpacked(self, storage, bits, offset, size, stride):
         """Integers of less than a byte, one to a byte."""

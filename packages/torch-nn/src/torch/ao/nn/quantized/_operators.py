@@ -243,8 +243,15 @@ def _matmul(op: str) -> Any:
     return matmul
 
 
+def _check_features(op: str, x: Tensor, packed: Packed) -> None:
+    features = packed.weight_int.shape[1]
+    if not x.dim() or x.size(-1) != features:
+        raise RuntimeError(f"quantized::{op}: expected {features} features, got an input of shape {tuple(x.shape)}")
+
+
 def _linear(op: str, after: Any = None) -> Any:
     def linear(X: Tensor, W_prepack: Packed, Y_scale_i: float, Y_zero_point_i: int, *more: Any) -> Tensor:
+        _check_features(op, X, W_prepack)
         if after is None or after is torch.relu:
             y = _integers.dense(W_prepack, X, float(Y_scale_i), int(Y_zero_point_i), after is not None)
             if y is not None:
@@ -262,9 +269,7 @@ def _linear_dynamic(relu: bool) -> Any:
     def linear_dynamic(X: Tensor, W_prepack: Packed, reduce_range: bool = False) -> Tensor:
         if X.dtype is not torch.float32:
             raise RuntimeError(f"quantized::{op}: expected an input of float32, got {X.dtype}")
-        features = W_prepack.weight_int.shape[1]
-        if not X.dim() or X.size(-1) != features:
-            raise RuntimeError(f"quantized::{op}: expected {features} features, got an input of shape {tuple(X.shape)}")
+        _check_features(op, X, W_prepack)
         each, packed, _ = W_prepack.__dict__.get("_scales") or _integers.rows(W_prepack)
         reduce_range = reduce_range and torch.backends.quantized.engine != "qnnpack"
         if each is None:

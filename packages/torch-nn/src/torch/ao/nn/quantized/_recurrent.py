@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.modules._recurrence import STEPS, product, unroll
+from torch.nn.modules._recurrence import GATES, STEPS, product, unroll
 
 
 class CellParams:
@@ -45,15 +45,32 @@ def make_quantized_cell_params_fp16(w_ih: Any, w_hh: Any) -> CellParams:
     return CellParams("quantized_fp16", w_ih, w_hh)
 
 
+def _shape(packed: Any) -> tuple[int, ...]:
+    return tuple(packed.weight_int.shape if hasattr(packed, "weight_int") else packed.unpack()[0].shape)
+
+
+def _check(mode: str, op: str, w_ih: Any, w_hh: Any, hidden: int) -> None:
+    """Refuse weights of another kind of layer, or of another size than the state has."""
+    gates = GATES[mode]
+    of_input, of_state = _shape(w_ih), _shape(w_hh)
+    if of_input[0] != gates * hidden or of_state != (gates * hidden, hidden):
+        raise RuntimeError(
+            f"{op}: expected weights ({gates} * {hidden}, input) and ({gates} * {hidden}, {hidden}) for states of {hidden}, got shapes "
+            f"{of_input} and {of_state}"
+        )
+
+
 def _layers(mode: str, op: str, input: Tensor, states: Any, params: Any, sizes: Any, num_layers: int, dropout: float, bidirectional: bool) -> Any:  # fmt: skip
     directions = 2 if bidirectional else 1
     if len(params) != num_layers * directions or not all(isinstance(each, CellParams) for each in params):
         raise RuntimeError(
             f"{op}: expected packed weights for {num_layers} layers of {directions} directions, got {len(params)}"
         )
-    if any(state.dim() != 3 or state.shape[0] != len(params) for state in states):
+    if any(state.dim() != 3 or state.shape[0] != len(params) or state.shape != states[0].shape for state in states):
         shapes = ", ".join(str(tuple(state.shape)) for state in states)
         raise RuntimeError(f"{op}: expected states (layers * directions = {len(params)}, N, hidden), got {shapes}")
+    for each in params:
+        _check(mode, op, each.w_ih, each.w_hh, states[0].shape[-1])
     weights = [each.matrices() for each in params]
     return unroll(STEPS[mode], input, sizes, states, weights, directions, dropout)
 
@@ -85,7 +102,10 @@ def quantized_gru(*args: Any) -> tuple[Tensor, ...]:
 
 
 def _cell(mode: str) -> Any:
+    op = f"quantized_{mode.lower()}_cell_dynamic"
+
     def cell(input: Tensor, hx: Any, w_ih: Any, w_hh: Any, b_ih: Tensor, b_hh: Tensor) -> Any:
+        _check(mode, op, w_ih, w_hh, (hx[0] if isinstance(hx, (list, tuple)) else hx).shape[-1])
         ih, hh, *_ = CellParams("quantized_dynamic", w_ih, w_hh).matrices()
         new = STEPS[mode](product(input, ih, None), hx if isinstance(hx, (list, tuple)) else [hx], hh, None)
         return new if mode == "LSTM" else new[0]
