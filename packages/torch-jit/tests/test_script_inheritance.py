@@ -358,3 +358,52 @@ def test_objects_and_functions_say_what_is_compiled_in_their_place():
     assert torch.jit.script(Callable())(1) == 2
     assert torch.jit.script(Prepared())(1) == torch.jit.script(decorated)(1) == 101
     assert torch.jit.script(through_decorator)(2) == through_decorator(2) == 203
+
+
+class Wide(Shape):
+    def __init__(self, side: int):
+        self.side = side
+        self.name = "wide"
+        self.calls = 0
+
+    def area(self) -> int:
+        self.calls = self.calls + 1
+        return 10 * self.side
+
+
+def read_and_written(x: Any) -> int:
+    if not isinstance(x, (Shape, int)):
+        return -1
+    if isinstance(x, int):
+        return x
+    area = x.area() + len(x.name)
+    x.side = 1
+    return 100 * x.area() + area + x.side
+
+
+def of_every_class(side: int) -> list[int]:
+    return [read_and_written(Shape(side)), read_and_written(Wide(side)), read_and_written(side), read_and_written("")]
+
+
+def test_an_object_of_a_class_with_derived_ones_is_known_as_one_of_them():
+    compiled = torch.jit.script(of_every_class)
+    assert compiled(3) == of_every_class(3) == [109, 1035, 3, -1]
+    file = io.BytesIO()
+    torch.jit.save(compiled, file)
+    assert torch.jit.load(io.BytesIO(file.getvalue()))(3) == [109, 1035, 3, -1]
+
+
+def test_objects_of_script_classes_come_into_programs_as_values_of_any_type():
+    compiled = torch.jit.script(read_and_written)
+    assert [compiled(each) for each in (Shape(3), Wide(3), 3, "")] == [109, 1035, 3, -1]
+
+
+def an_attribute_that_one_lacks(x: Any) -> int:
+    if isinstance(x, Shape):
+        return x.calls
+    return 0
+
+
+def test_what_one_of_the_classes_lacks_is_named_with_the_class():
+    with pytest.raises(RuntimeError, match="'Shape' object has no attribute or method 'calls'"):
+        torch.jit.script(an_attribute_that_one_lacks)

@@ -109,6 +109,8 @@ class Attributes:
             return Bound(owner, name)
         if kind == "ClassType":
             return self.object_attribute(owner, name)
+        if types.is_of_objects(owner.type()):
+            return self._of_any_object(owner, name)
         if kind == "InterfaceType":
             declared = self.compiler.interfaces[owner.type().qualified_name()]
             if name not in declared:
@@ -159,8 +161,23 @@ class Attributes:
             f"Tried to access nonexistent attribute or method {name!r} of type '{cls}'", nearest(name, names)
         )
 
+    def _of_any_object(self, owner, name):
+        """An attribute of an object that is of one of several classes: asked of the one that it turns out to be."""
+        if all(self._is_method_of(each, name) for each in owner.type().containedTypes()):
+            return Bound(owner, name)
+        return self.of_each(owner, lambda part: self.attribute(part, name))
+
+    def _is_method_of(self, cls, name):
+        concrete = self.compiler.concrete_of(cls)
+        if concrete is None:
+            return cls.find_method(name) is not None
+        return inspect.isroutine(inspect.getattr_static(concrete.cls, name, None))
+
     def set_attribute(self, owner, name, item):
         """``owner.name = item``."""
+        if isinstance(owner, ir.Value) and types.is_of_objects(owner.type()):
+            self.of_each(owner, lambda part: self.set_attribute(part, name, item) or Static(None))
+            return
         if (setter := self._setter(owner, name)) is not None:
             owner, found, cls = setter
             self.call_inherited(owner, found.fset, cls, [item], {})

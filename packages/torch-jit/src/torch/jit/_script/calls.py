@@ -105,7 +105,7 @@ class Calls:
                 return self.call_module(target, args, kwargs)
             return self.method(target.value, "__call__", args, kwargs)
         if isinstance(target, ir.Value):
-            if target.type().kind() in ("ClassType", "InterfaceType"):
+            if target.type().kind() in ("ClassType", "InterfaceType") or types.is_of_objects(target.type()):
                 return self.method(target, "__call__", args, kwargs)
             raise self.error(f"cannot call a value of type {target.type()}")
         raise self.error(f"cannot call a value: {self.describe(target)}")
@@ -411,6 +411,8 @@ class Calls:
             return self.call_object(value, name, args, kwargs)
         if kind == "InterfaceType":
             return self.call_interface(value, name, args, kwargs)
+        if types.is_of_objects(value.type()):
+            return self.of_each(value, lambda part: self.method(part, name, args, kwargs))
         if kind == "OptionalType":
             raise self.error(
                 f"the value is of type {value.type()} and may be None, which has no {name}",

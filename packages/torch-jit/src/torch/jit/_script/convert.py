@@ -41,7 +41,9 @@ class Converter:
 
 
 def _has_class(type):
-    return type.kind() in ("ClassType", "InterfaceType") or any(_has_class(each) for each in type.containedTypes())
+    return type.kind() in ("ClassType", "InterfaceType", "AnyType") or any(
+        _has_class(each) for each in type.containedTypes()
+    )
 
 
 def as_interface(value, type):

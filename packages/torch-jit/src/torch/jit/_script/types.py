@@ -75,6 +75,11 @@ def interface_in(type):
     return type if type.kind() == "InterfaceType" else None
 
 
+def is_of_objects(type):
+    """Whether values of a type are objects, of one of several classes."""
+    return type.kind() == "UnionType" and all(each.kind() == "ClassType" for each in type.containedTypes())
+
+
 def is_named_tuple(cls):
     return isinstance(cls, type) and issubclass(cls, tuple) and hasattr(cls, "_fields")
 
