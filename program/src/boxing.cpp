@@ -106,6 +106,17 @@ Tensor number_as_tensor(const Cell& c) {
   return scalar_tensor_of(n, t, true);
 }
 
+template <typename Call>
+void box_tensors(const Cell& c, torch::Value& v, Call& out) {
+  auto& list = out.lists.emplace_back();
+  for (const Cell& each : c.items()) {
+    list.push_back(each.to_tensor());
+    if (list.back()) out.keys |= list.back()->keys;
+  }
+  v.data = list.data();
+  v.size = int64_t(list.size());
+}
+
 void box(const Schema& s, int i, const Cell& c, Boxed& out) {
   const Parameter& p = s.params[i];
   torch::Value& v = out.values[i];
@@ -129,13 +140,7 @@ void box(const Schema& s, int i, const Cell& c, Boxed& out) {
     return;
   }
   if (p.kind == Kind::TensorList && is_list(c) && is_tensors(c.items(), p.optional_elements)) {
-    auto& list = out.lists.emplace_back();
-    for (const Cell& each : c.items()) {
-      list.push_back(each.to_tensor());
-      if (list.back()) out.keys |= list.back()->keys;
-    }
-    v.data = list.data();
-    v.size = int64_t(list.size());
+    box_tensors(c, v, out);
     return;
   }
   refuse(s, p, c);
@@ -153,13 +158,7 @@ void box(int i, const Cell& c, RowCall& out) {
     v.data = ints.data();
     v.size = int64_t(ints.size());
   } else if (p.kind == Kind::TensorList && is_list(c) && is_tensors(c.items(), p.optional_elements)) {
-    auto& list = out.lists.emplace_back();
-    for (const Cell& each : c.items()) {
-      list.push_back(each.to_tensor());
-      if (list.back()) out.keys |= list.back()->keys;
-    }
-    v.data = list.data();
-    v.size = int64_t(list.size());
+    box_tensors(c, v, out);
   } else {
     refuse(s, p, c);
   }

@@ -282,12 +282,18 @@ class Unpickler {
     }
     if (!fits || (!is_empty && last >= count)) zip_.fail("a tensor reaches beyond its memory");
     if (is_empty) return empty_tensor(shape, dtype);
-    Tensor whole_storage = empty_tensor({count}, dtype);
-    auto [at, fresh] = typed_.try_emplace({storage.storage.get(), dtype}, whole_storage);
-    if (fresh) std::memcpy(whole_storage.data(), storage.storage.data(), size_t(count * width));
-    if (fresh && dtype == DType::Bool)
-      for (int64_t i = 0; i < count; ++i) whole_storage.data<uint8_t>()[i] = whole_storage.data<uint8_t>()[i] != 0;
+    auto [at, fresh] = typed_.try_emplace({storage.storage.get(), dtype});
+    if (fresh) at->second = typed(storage.storage, count, dtype);
     return view_of(at->second, shape, steps, whole(offset));
+  }
+
+  // The elements of a dtype that a storage of bytes holds.
+  static Tensor typed(const Tensor& bytes, int64_t count, DType dtype) {
+    Tensor made = empty_tensor({count}, dtype);
+    std::memcpy(made.data(), bytes.data(), size_t(count) * size_t(torch::item_size(dtype)));
+    if (dtype == DType::Bool)
+      for (int64_t i = 0; i < count; ++i) made.data<uint8_t>()[i] = made.data<uint8_t>()[i] != 0;
+    return made;
   }
 
   DType dtype_of(const std::string& name) const {
