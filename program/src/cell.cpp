@@ -32,6 +32,7 @@ std::string show_float(double d) {
 
 std::string quote(const std::string& s) {
   const char q = s.find('\'') != s.npos && s.find('"') == s.npos ? '"' : '\'';
+  constexpr char kDigits[] = "0123456789abcdef";
   std::string out(1, q);
   for (char c : s) {
     if (c == q || c == '\\')
@@ -42,6 +43,8 @@ std::string quote(const std::string& s) {
       out += "\\r";
     else if (c == '\t')
       out += "\\t";
+    else if ((c >= 0 && c < 32) || c == 127)
+      out += "\\x", out += kDigits[c / 16], out += kDigits[c % 16];
     else
       out += c;
   }

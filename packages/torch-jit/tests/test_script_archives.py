@@ -329,6 +329,18 @@ def test_letters_that_print_nothing_are_written_in_octal_digits():
     assert r"\000\007\t\n\013\015\033 \"'\\\177é日" in text and "torch.__xor__(torch.len(x), -1)" in text
 
 
+def quoted(x: str):
+    return f"{x!r}, {[x]!r}"
+
+
+def test_quoted_texts_have_their_escapes_in_archives_as_well():
+    compiled, file = torch.jit.script(quoted), io.BytesIO()
+    compiled.save(file)
+    read = torch.jit.load(io.BytesIO(file.getvalue()))
+    for text in ("", "a'b", 'a"b', "'\"", "\\ \n\r\t", "\x00\x07\x1f\x7f", "é日"):
+        assert compiled(text) == read(text) == quoted(text)
+
+
 def measured(x, y):
     return (
         torch.cdist(x, y),

@@ -356,7 +356,9 @@ class Expressions:
                 text += format(value, spec.value).replace("{", "{{").replace("}", "}}")
                 continue
             if each.conversion == 114:
-                item = self.op("repr", self.value(item))
+                item = self.value(item)
+                is_text = item.type() == types.STR
+                item = self.inline(_quoted, [item], {}) if is_text else self.op("repr", item)
             text += "{:" + spec.value + "}" if spec.value else "{}"
             parts.append(self.value(item))
         if not parts:
@@ -375,3 +377,13 @@ class Expressions:
 
     def visit_Starred(self, node):
         raise self.error("* stands only in calls, tuples and lists")
+
+
+def _quoted(text: str):
+    """``repr(text)``, but for letters beyond ASCII that print nothing, which stay as they are."""
+    mark = '"' if "'" in text and '"' not in text else "'"
+    text = text.replace("\\", "\\\\").replace(mark, "\\" + mark)
+    text = text.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t").replace("\x7f", "\\x7f")
+    for code in range(32):
+        text = text.replace(chr(code), "\\x" + "01"[code // 16] + "0123456789abcdef"[code % 16])
+    return mark + text + mark

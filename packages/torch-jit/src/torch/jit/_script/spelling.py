@@ -205,10 +205,9 @@ def _autocast(call):
         call.whole = f'({asked["cpu"]} if torch.eq({call.of("device_type")}, "cpu") else {asked["cuda"]})'
 
 
-def _quoted(call):
-    """Texts with quotes; others are written alike by ``str``."""
-    is_text = call.values[0].type().kind() == "StringType"
-    call.whole = f"torch.format(\"'{{}}'\", {call.texts[0]})" if is_text else f"str({call.texts[0]})"
+def _shown(call):
+    """What is no text is written alike by ``str``."""
+    call.whole = f"str({call.texts[0]})"
 
 
 def _hubered(call):
@@ -231,6 +230,6 @@ _RULES = {
     **dict.fromkeys(("add", "mul", "sub", "div", "true_divide", "floor_divide"), _number_first), "polygamma": _turned, "pad": _padded,
     "bitwise_not": _inverted, "eye": _square, "norm": _normed, "sort": _ordered, "argsort": _ordered, "trapezoid": _integrated,
     "trapz": _integrated, "cumulative_trapezoid": _integrated, "linalg_vander": _nth_vander, "max_unpool3d": _unpooled,
-    "_holds": _held, "is_autocast_enabled": _autocast, "repr": _quoted, "huber": _hubered, "_unique": _unique, "_unique_dim": _unique_along, "_unique_consecutive": _unique_runs,
+    "_holds": _held, "is_autocast_enabled": _autocast, "repr": _shown, "huber": _hubered, "_unique": _unique, "_unique_dim": _unique_along, "_unique_consecutive": _unique_runs,
     **dict.fromkeys(_POOLS, _unstrided),
 }  # fmt: skip
