@@ -230,3 +230,11 @@ def test_other_devices_are_never_in_a_block():
     assert not torch.is_autocast_enabled("mps") and not torch.is_autocast_enabled("xpu")
     with pytest.raises(RuntimeError):
         torch.is_autocast_enabled("nonsense")
+
+
+@pytest.mark.parametrize("low", [torch.bfloat16, torch.float16])
+def test_the_exponential_of_a_matrix_keeps_the_digits_of_its_products(low):
+    a = torch.tensor([[1.0, 5.0, -3.0], [2.0, -7.0, 4.0], [1.0, 3.0, 2.0]])
+    with torch.autocast("cpu", dtype=low):
+        assert torch.equal(torch.linalg.matrix_exp(a), exponential := torch.matrix_exp(a))
+    assert torch.equal(exponential, torch.linalg.matrix_exp(a))

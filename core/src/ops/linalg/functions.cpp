@@ -6,6 +6,7 @@
 #include "ops/linalg/linalg.h"
 #include "ops/linalg/matrix.h"
 #include "ops/linalg/through_cpu.h"
+#include "torch/core/autocast.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
@@ -44,6 +45,7 @@ Tensor matrix_exp(const Tensor& self) {
   if (is_reduced_floating(self.dtype())) return _to_copy(matrix_exp(_to_copy(self, DType::Float32)), self.dtype());
   check_square(op, self);
   if (self.numel() == 0 || !host_work(self)) return empty_tensor(self.sizes(), self.dtype(), self.device());
+  const autocast::Off exact;  // digits that the products lost would be squared
   const int64_t n = self.size(-1);
   const Pade pade(real_of(self.dtype()));
   // Each matrix is halved until its norm is small; its exponential is squared as often.
