@@ -241,7 +241,10 @@ TORCH_VEC_INLINE void join_moments(MomentsAcc& a, double count, double mean, dou
   if (count == 0) return;
   double total = a.count + count, delta = mean - a.mean;
   a.m2 += m2 + delta * delta * (a.count * count / total);
-  a.mean += delta * (count / total);
+  if (delta - delta == 0)
+    a.mean += delta * (count / total);
+  else  // infinity is the mean of all that it is in, and has no distance to add
+    a.mean = a.mean * (a.count / total) + mean * (count / total);
   a.count = total;
 }
 
@@ -256,7 +259,7 @@ struct Moments {
     if constexpr (sizeof(T) == 4)
       return s;
     else
-      return s.sum + s.lost;
+      return s.sum - s.sum == 0 ? s.sum + s.lost : s.sum;  // what infinity lost is NaN
   }
   static void along(const void* in, int64_t n, int64_t, void* acc) {
     const T* p = static_cast<const T*>(in);
@@ -311,12 +314,25 @@ struct Moments {
           m = fma(x, x, m);
         }
         for (int i = 0; i < lanes; ++i) {
+          if (c[i] - c[i] != 0) {
+            far_column(q + i * sizeof(T), row_stride, some, out[i]);
+            continue;
+          }
           double off = double(lost[i]) / double(some), m2 = double(m[i]) - double(some) * off * off;
           join_moments(out[i], double(some), double(c[i]) + off, m2 > 0 || m2 != m2 ? m2 : 0);
         }
         r += some;
       }
     }
+  }
+  // Where the sum was not finite: of infinities and NaN, or of what only a double can hold.
+  static void far_column(const char* q, int64_t row_stride, int64_t rows, MomentsAcc& out) {
+    const auto at = [&](int64_t k) { return double(*reinterpret_cast<const T*>(q + k * row_stride)); };
+    double sum = 0, m2 = 0;
+    for (int64_t k = 0; k < rows; ++k) sum += at(k);
+    const double mean = sum / double(rows);
+    for (int64_t k = 0; k < rows; ++k) m2 += (at(k) - mean) * (at(k) - mean);
+    join_moments(out, double(rows), mean, m2);
   }
   static void merge(void* acc, const void* other, int64_t n) {
     auto* a = static_cast<MomentsAcc*>(acc);

@@ -278,7 +278,8 @@ struct lcm : Binary<kInts> {
   static TORCH_ANY T eval(T a, T b) {
     using U = std::make_unsigned_t<T>;
     const U x = gcd::magnitude<U>(a), y = gcd::magnitude<U>(b);
-    return x == 0 || y == 0 ? T(0) : T(U(uint64_t(x / std::gcd(x, y)) * y));
+    const T wrapped = x == 0 || y == 0 ? T(0) : T(U(uint64_t(x / std::gcd(x, y)) * y));
+    return T(gcd::magnitude<U>(wrapped));
   }
 };
 
@@ -362,7 +363,7 @@ struct logaddexp2 : BinaryVec<kFloats> {
 struct heaviside : Binary<kBools | kInts | kFloats> {
   template <class T>
   static TORCH_ANY T eval(T a, T b) {
-    return a == T(0) ? b : a != a ? a : T(a > T(0));
+    return a == T(0) ? b : T(a > T(0));  // NaN is above nothing
   }
 };
 

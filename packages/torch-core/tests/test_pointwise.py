@@ -351,6 +351,17 @@ def test_heaviside_in_place_wants_one_dtype_too():
     assert x.tolist() == [1, 0]
 
 
+def test_nan_is_not_above_zero_for_heaviside():
+    for dtype in (torch.float32, torch.float64, torch.float16):
+        x = torch.tensor([math.nan, -1.0, 0.0, 2.0], dtype=dtype)
+        assert x.heaviside(torch.tensor(0.5, dtype=dtype)).tolist() == [0.0, 0.0, 0.5, 1.0]
+
+
+def test_a_least_common_multiple_that_wraps_around_is_not_negative():
+    a = torch.tensor([2**31 - 1, -(2**31 - 1), 6], dtype=torch.int32)
+    assert torch.lcm(a, torch.tensor([2, -2, 4], dtype=torch.int32)).tolist() == [2, 2, 12]
+
+
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
 @pytest.mark.parametrize("toward", [-math.inf, -1.0, -0.0, 0.0, 3.0, math.inf, math.nan])
 def test_the_number_after_one_of_a_half_type_is_the_next_of_that_type(dtype, toward):

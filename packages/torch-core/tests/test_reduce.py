@@ -360,3 +360,39 @@ def test_running_extremes_and_integrals_say_what_they_cannot_take():
             rule(torch.ones(2), dx=1j)
     with pytest.raises(IndexError, match="unique: dim is given, but the tensor has none"):
         torch.unique(torch.tensor(1), dim=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+def test_a_mean_beside_a_variance_is_infinite_where_one_of_the_numbers_is(dtype):
+    column = torch.full((3, 1), math.inf, dtype=dtype)
+    for x, dim in ((column, 1), (column.t(), 0), (column[:1], (0, 1))):
+        for both in (torch.var_mean, torch.std_mean):
+            spread, mean = both(x, dim)
+            assert spread.isnan().all() and (mean == math.inf).all()
+    long = torch.ones(600, 2, dtype=dtype)
+    long[3], long[599] = torch.tensor([math.inf, math.inf]), torch.tensor([math.inf, -math.inf])
+    for x, dim in ((long, 0), (long.t().contiguous(), 1)):
+        mean = torch.var_mean(x, dim)[1]
+        assert mean[0] == math.inf and mean[1].isnan()
+
+
+def test_a_variance_down_columns_is_finite_where_their_sum_is_not():
+    spread, mean = torch.var_mean(torch.tensor([[3e38], [2e38], [3e38]]).expand(3, 40).contiguous(), 0)
+    assert mean.allclose(torch.full((40,), 8e38 / 3)) and (spread == math.inf).all()
+
+
+@pytest.mark.parametrize("p", [0.5, 2, 3, -1, 1, math.inf])
+def test_the_norm_of_one_number_is_its_size_however_small_or_large(p):
+    for dtype, sizes in ((torch.float32, [1e-30, 3e38, -2.0, 0.0]), (torch.float64, [1e-300, 1e308, -2.0, 0.0])):
+        x = torch.tensor(sizes, dtype=dtype)
+        for norm in (x[:, None].norm(p, 1), x[None].norm(p, 0, keepdim=True)[0]):
+            assert norm.tolist() == x.abs().tolist()
+        assert torch.linalg.vector_norm(x[0], p).item() == x[0].item()
+
+
+def test_integrals_of_small_integers_add_up_in_int64():
+    y = torch.full((3, 5), 100, dtype=torch.int8)
+    assert torch.trapezoid(y).tolist() == [400.0] * 3
+    assert torch.trapezoid(y, dx=2, dim=0).tolist() == [400.0] * 5
+    y = torch.tensor([1.0, 5.0, 2.0], dtype=torch.float64)
+    assert torch.trapezoid(y, dx=0.5).item() == 3.25 and torch.trapezoid(y[:1]).item() == 0

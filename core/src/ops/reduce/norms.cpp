@@ -64,6 +64,10 @@ Tensor vector_norm_kernel(const Tensor& self, const Scalar& ord, std::optional<I
   ReduceOut out = make_out(self, dims, keepdim, real_of(dtype.value_or(self.dtype())));
   if (self.is_meta()) return out.result;
   Tensor x = is_complex(self.dtype()) ? abs(self) : self;
+  if (p != 0 && out.kept.numel() == self.numel()) {  // one number each: its power may be out of range
+    copy_into(out.result, reshape(abs(x), out.result.sizes()));
+    return out.result;
+  }
   if (p == 0 || p == 1 || p == 2 || std::isinf(p)) {
     norm_into(x, dims, p, out.kept);
     return out.result;

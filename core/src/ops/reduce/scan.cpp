@@ -140,14 +140,18 @@ Tensor diff_composite(const Tensor& self, int64_t n, int64_t dim, const Tensor& 
   return x;
 }
 
-// Means of neighbours times the steps between them.
-Tensor trapezoids(const char* op, const Tensor& y, const Tensor& x, const Scalar& dx, int64_t dim) {
+void check_samples(const char* op, const Tensor& y, const Tensor& x, const Scalar& dx) {
   TORCH_CHECK_INDEX(y.dim() > 0, op, ": y must have a dim, got a 0-d tensor");
   TORCH_CHECK(y.dtype() != DType::Bool && !(x && x.dtype() == DType::Bool), op,
               ": received a bool input; bool is not supported");
   TORCH_CHECK(!dx.is_complex(), op, ": only dx as a real number is supported, got ", dx);
   TORCH_CHECK_TYPE(!x || dx.to_double() == 1, op, ": steps are those of x or dx, got both, with dx=", dx,
                    "; leave one of them away");
+}
+
+// Means of neighbours times the steps between them.
+Tensor trapezoids(const char* op, const Tensor& y, const Tensor& x, const Scalar& dx, int64_t dim) {
+  check_samples(op, y, x, dx);
   int64_t left = std::max<int64_t>(y.size(dim) - 1, 0);
   Tensor sums = add(narrow(y, dim, 0, left), narrow(y, dim, y.size(dim) - left, left));
   Tensor half = scalar_tensor_of(0.5, DType::Float64, true);
@@ -168,8 +172,14 @@ Tensor trapezoids(const char* op, const Tensor& y, const Tensor& x, const Scalar
 }
 Tensor trapezoid_composite(const Tensor& y, const Tensor& x, const Scalar& dx, int64_t dim) {
   dim = wrap_dim(dim, y.dim());
-  if (y.dim() > 0 && y.size(dim) == 0) return sum(trapezoids("trapezoid", y, Tensor(), dx, dim), IntArrayRef(&dim, 1));
-  return sum(trapezoids("trapezoid", y, x, dx, dim), IntArrayRef(&dim, 1));
+  check_samples("trapezoid", y, x, dx);
+  const IntArrayRef along(&dim, 1);
+  if (y.size(dim) == 0) return sum(trapezoids("trapezoid", y, Tensor(), dx, dim), along);
+  if (x) return sum(trapezoids("trapezoid", y, x, dx, dim), along);
+  // Steps of one length: each sample counts once, the ends by half. A sum of small integers is one in int64.
+  const Tensor half = scalar_tensor_of(0.5, DType::Float64, true);
+  const Tensor ends = add(mul(select(y, dim, 0), half), mul(select(y, dim, -1), half));
+  return mul(sub(sum(y, along), ends), number(dx));
 }
 Tensor cumulative_trapezoid_composite(const Tensor& y, const Tensor& x, const Scalar& dx, int64_t dim) {
   dim = wrap_dim(dim, y.dim());
