@@ -32,10 +32,13 @@ ONE_FOR_ALL = {
     "int tensors": lambda x, n: x.long() * n, "no dims": lambda x, n: x.sum() * n, "a kind": lambda x, n: x * n if isinstance(n, (int, float)) else x,
     "result": lambda x, n: (x * n, n, n * 2 - 1), "negative": lambda x, n: x * -n + n, "lerp": lambda x, n: torch.lerp(x, x * 2, n),
     "fill": lambda x, n: torch.full_like(x, n) + n, "chosen": lambda x, n: {"a": x * n}["a"],
+    "tensor": lambda x, n: torch.tensor(n) * x, "tensors": lambda x, n: torch.tensor([n, 1, n + 1]), "float": lambda x, n: x * float(n) + float(n + 1),
+    "cosine": lambda x, n: x * 0.5 * (1 + math.cos(math.pi * n / 100)), "rounded": lambda x, n: (x * round(n / 3), int(n * 2), math.floor(n), math.ceil(n / 2)),
+    "sign": lambda x, n: x * abs(n) + abs(n - 1), "exponent": lambda x, n: x * math.exp(-n) + math.tanh(n), "full": lambda x, n: torch.full((3, 2), n, dtype=torch.float64),
 }  # fmt: skip
 #: what no graph says of a number: each value has a program
 EACH = {
-    "text": lambda x, n: x * len(str(n)), "tensor": lambda x, n: torch.tensor(n) * x, "hash": lambda x, n: x * {n: 2}[n],
+    "text": lambda x, n: x * len(str(n)), "hash": lambda x, n: x * {n: 2}[n], "range": lambda x, n: x * len(range(int(n))),
 }  # fmt: skip
 
 
@@ -72,8 +75,81 @@ def test_what_no_graph_says_has_a_program_for_each_value(name):
 
 def test_ints_become_sizes_and_places_of_dims_stay():
     assert programs(lambda x, n: torch.zeros(n).sum() + x.roll(n), [(X, n) for n in INTS]) == 2
-    assert programs(lambda x, n: x[:n], [(X, n) for n in INTS]) == len(INTS)
+    assert programs(lambda x, n: x[:n], [(X, n) for n in INTS]) == 2
     assert programs(lambda x, n: x * (n % 3) + n // 2, [(X, n) for n in INTS]) == 2
+
+
+def written_at(x, n):
+    y = x.clone()
+    y[n] = 2
+    y[n:] += 1
+    return y
+
+
+#: places in tensors that an int says
+PLACES = {
+    "item": lambda x, n: x[n], "column": lambda x, n: x.view(2, 3)[:, n % 3], "slice": lambda x, n: x[n : n + 2], "from the end": lambda x, n: x[-n - 1],
+    "both": lambda x, n: x.view(2, 3)[n // 3, n % 3], "written": written_at, "new axis": lambda x, n: x[None, n:], "gathered": lambda x, n: x[torch.tensor([n, 0])],
+    "one hot": lambda x, n: nn.functional.one_hot(torch.tensor(n), 6) * x, "put together": lambda x, n: torch.cat([x[:n], x[n + 1 :]]),
+    "viewed": lambda x, n: x.repeat(n)[: n * 6].view(n, 6), "masked": lambda x, n: x.masked_fill(torch.arange(6) > n, -math.inf),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_places_in_tensors_are_ints_that_change(name):
+    assert programs(PLACES[name], [(X, n) for n in (2, 3, 5, 1, 4, 2)], fullgraph=True) == 2
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, n: torch.full((1, 3), n // 2),
+        lambda x, n: torch.arange(1, 5, n // 2),
+        lambda x, n: x.view(2, 3)[n // 2 - 1, 1],
+        lambda x, n: x.view(2, 3).roll((1, n // 2), (0, 1)),
+        lambda x, n: torch.full((n // 2, 1), 1),
+    ],
+)
+def test_a_number_that_equals_another_one_in_two_calls_is_not_taken_for_it(function):
+    programs(function, [(X, n) for n in (2, 3, 4, 5, 2)])
+
+
+def test_two_ints_that_are_one_in_two_calls_stay_two():
+    programs(lambda x, i, j: x.view(2, 3)[i, j], [(X, 0, 0), (X, 1, 1), (X, 1, 2), (X, 0, 1)])
+    programs(lambda x, i, j: x[i:j] * (i + 1), [(X, 1, 2), (X, 2, 3), (X, 1, 4), (X, 0, 2)])
+    programs(lambda x, i, j: torch.full((i + 1, 2), j), [(X, 1, 2), (X, 2, 3), (X, 1, 3), (X, 0, 5)])
+
+
+def test_calls_that_go_different_ways_do_not_keep_others_from_a_program_for_all():
+    f = lambda x, n: x * (1 if n % 2 == 0 else -1) * n
+    assert programs(f, [(X, n) for n in range(12)], fullgraph=True) == 4
+
+
+def test_powers_and_functions_of_math_are_those_of_numbers_that_have_a_finite_one():
+    powers = (lambda x, n: x * 2**n, lambda x, n: x * n**2, lambda x, n: x * (n + 0.0) ** 0.5)
+    for f in powers:
+        programs(f, [(X, n) for n in (1, 2, 3, 40, 61, 50, 4)])
+    assert programs(powers[0], [(X, n) for n in (1, 2, 3, 5, 10)], fullgraph=True) == 2
+    for name, beyond in {"log": 0.0, "exp": 1000.0, "acos": 1.5, "sqrt": -1.0}.items():
+        f = lambda x, n: x * getattr(math, name)(n)
+        compiled = torch.compile(f, fullgraph=True)
+        for n in (0.25, 0.5, 0.75):
+            assert torch.equal(compiled(X, n), f(X, n))
+        with pytest.raises((ValueError, OverflowError)):
+            compiled(X, beyond)
+
+
+def test_the_rate_of_noam_has_a_program_on_either_side_of_its_peak():
+    f = lambda x, n: x * (64**-0.5 * min(n**-0.5, n * 10**-1.5))
+    assert programs(f, [(X, n) for n in range(1, 24)], fullgraph=True) < 6
+
+
+def test_a_check_of_values_leaves_numbers_and_sizes_to_change():
+    table = torch.randn(8, 3)
+    f = lambda x, n: nn.functional.embedding(torch.full((3,), n), table) + x[:3]
+    assert programs(f, [(X, n) for n in range(6)], fullgraph=True) == 2
+    with pytest.raises(IndexError):
+        torch.compile(f)(X, 8)
 
 
 def test_a_comparison_is_a_guard():

@@ -348,16 +348,24 @@ def _operator(observer, function, args, kwargs):
     owner = getattr(function, "__self__", None)
     given = (owner, *args) if isinstance(owner, torch.Tensor) else args
     numbers, first = observer.numbers, len(given) - len(args)
+    lists = sum(isinstance(a, (tuple, list)) for a in given)
 
     def run():
-        return function(
-            *(numbers(a, first + i) for i, a in enumerate(args)), **{k: numbers(v, k) for k, v in kwargs.items()}
-        )
+        places = range(first, len(given)) if not lists else _parameters(function, len(given))[first:]
+        return function(*map(numbers, args, places), **{k: numbers(v, k) for k, v in kwargs.items()})
 
     result = _used(observer, function, given, kwargs, run)
     if not isinstance(result, (torch.Tensor, tuple, list)) and result is not None and name != "_holds":
         observer.stop(f"{name} gives a {type(result).__name__}")
     return result
+
+
+@functools.cache
+def _parameters(function, count):
+    """The names of an operator's first parameters: items of lists among the arguments have numbers as well."""
+    text = function.schemas[0]
+    named = text[text.index("(") + 1 : text.rindex(" -> ") - 1].split(", ")[:count]
+    return [each.partition("=")[0].split(" ")[-1] for each in named] + list(range(len(named), count))
 
 
 def _into(observer, function, args, kwargs):

@@ -37,6 +37,7 @@ class Compiled:
         self.asks = False  # it is another function when it is not compiled, however fast that is
         self.foresees = backend is not _backends.native and not fullgraph  # looks for breaks before the first call
         self.in_vain = 0  # how often it was watched for sizes that may change, and they may not
+        self.forks = 0  # how often that was because two calls go different ways
         self.called = False  # as it was written, while a stance says so
         self.settled = False  # whether a call has set up what later ones find at hand
         self.left_alone = set()  # types of arguments with which the function runs as it was written

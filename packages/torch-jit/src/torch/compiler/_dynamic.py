@@ -5,6 +5,7 @@ sizes change (``dynamic=True``, ``mark_dynamic``): the second set is then one th
 from __future__ import annotations
 
 import collections
+import dataclasses
 import functools
 import re
 
@@ -29,6 +30,7 @@ _OF_SIZES = frozenset((
     "aten::eq", "aten::ne", "aten::lt", "aten::le", "aten::gt", "aten::ge", "aten::floor", "aten::ceil",
     "aten::round", *EXACT, *(f"aten::{function.__name__}" for function in MATH),
 ))  # fmt: skip
+_MOST_FORKS = 8  #: pairs of calls that go different ways, which a function is watched for
 _MOST_SIZES = 6  #: different ones that are tried one by one
 _SHIFTS = (1, -1, 2, 5)  #: to other ints in place of those that are read
 _BIG = 1 << 20  #: elements of a tensor that is not doubled
@@ -155,13 +157,26 @@ def _signature(graph):
 
 
 def _work(graph):
-    """The operators of tensors that a graph calls, in order."""
-    return [
-        node.kind()
-        for node in graph.nodes()
-        if node.kind() not in _OF_SIZES or any(v.type().kind() == "TensorType" for v in node.outputs())
-        if node.kind() not in ("prim::NumToTensor", "prim::Constant")
-    ]
+    """The operators of tensors that a graph calls, in order, but for tensors of numbers: those are constants of one graph and made
+    of numbers that change in another.
+    """
+    made, work = set(), []
+    for node in graph.nodes():
+        if _makes_of_numbers(node, made):
+            made.add(node.output().unique())
+        elif node.kind() not in _OF_SIZES or any(v.type().kind() == "TensorType" for v in node.outputs()):
+            work.append(node.kind())
+    return [kind for kind in work if kind not in ("prim::NumToTensor", "prim::Constant")]
+
+
+def _makes_of_numbers(node, made):
+    """Whether a node is of what ``torch.tensor`` of numbers comes to, where ``made`` are the results of others."""
+    kind, inputs = node.kind(), list(node.inputs())
+    if kind == "aten::clone":
+        return inputs[0].node().kind() == "prim::Constant"
+    if kind == "aten::full":
+        return not list(inputs[0].node().inputs())
+    return kind == "aten::stack" and all(v.unique() in made for v in inputs[0].node().inputs())
 
 
 def _written(observer, graph):
@@ -183,6 +198,7 @@ class Again:
         self.compiled, self.args, self.kwargs, self.observer, self.finish = compiled, args, kwargs, observer, finish
         self.graph, self.layouts, self.at = observer.graph, observer.layouts, observer.known_at
         self.why = None  # why the last run is no program
+        self.forks = False  # whether the last pair of runs went different ways
 
     @functools.cached_property
     def written(self):
@@ -233,7 +249,7 @@ class Again:
             return None
         variation.ranges = {source: getattr(self.at[source], "_dynamo_dynamic_range", {}) for source in variation.free}
         if not _within(variation.ranges, before, self.layouts) or any(
-            n.kind() == "prim::If" for n in self.graph.nodes()
+            n.kind() == "prim::If" and n.outputsSize() for n in self.graph.nodes()
         ):
             return None
         leaders = {}
@@ -252,6 +268,9 @@ class Again:
             if (found := self._attempt(variation, layouts)) is not None:
                 compiled.in_vain -= 1
                 return found
+        if self.forks and compiled.forks < _MOST_FORKS:  # which says nothing of other pairs of calls
+            compiled.forks += 1
+            compiled.in_vain -= 1
         return None
 
     def _may_vary(self, free, asked):
@@ -355,7 +374,7 @@ class Again:
 
     def _attempt(self, variation, layouts):
         """The program of runs at these layouts (None: those of the arguments), if it is one, and holds for this call."""
-        self.why = None
+        self.why, self.forks = None, False
         state = torch.get_rng_state()  # other numbers and sizes may draw where this call has not
         try:
             found = self._watched(variation, layouts)
@@ -366,7 +385,6 @@ class Again:
             torch.set_rng_state(state)
         if not found or not found[0].holds(self.layouts):
             return None
-        # Where numbers are read, torch.tensor of one is another work than that of a constant.
         return found if variation.reads or _work(found[0].graph) == _work(self.graph) else None
 
     def _watched(self, variation, layouts):
@@ -378,9 +396,30 @@ class Again:
             found.append(one)
         (watcher, _), (other, _) = found[0], found[-1]
         alike = _signature(watcher.graph) == _signature(other.graph)
-        if not alike or watcher.space.conditions != other.space.conditions:
+        self.forks = watcher.space.conditions != other.space.conditions
+        if not alike or self.forks:
             return None
+        if variation.numbers and not variation.reads:
+            return found[0] if self._holds_elsewhere(found[0], variation, layouts[0]) else None
         return self._of_other_ints(found[0], variation, layouts[0]) if watcher.space.mixes else found[0]
+
+    def _holds_elsewhere(self, first, variation, layouts):
+        """Whether the program is the same for numbers of no call: one that equals another number of the program in both calls
+        (``full((1, 3), i // 2)`` of 2 and 3) stands in its place by chance, and others tell.
+        """
+        watched, _ = first
+        for shift in range(len(_SHIFTS)):
+            moved = {at: _shifted(*both, shift + k) for k, (at, both) in enumerate(variation.numbers.items())}
+            if not watched.holds(self.layouts, moved):
+                continue
+            other = dataclasses.replace(variation, numbers={at: (new, new) for at, new in moved.items()})
+            try:
+                found = self._steps(Resized(other, 1, self.observer.found is not None), layouts, other)
+            except (Exception, Escaped):  # there is no such index, or no such size
+                continue
+            if found is not None:
+                return _signature(found[0].graph) == _signature(watched.graph)
+        return False
 
     def _steps(self, watcher, layouts, variation):
         """An observation of a run at these layouts with the steps of its program, or None."""
@@ -413,6 +452,15 @@ class Again:
                 seen.append(found)
         self.why = Reason("an int that is read of a tensor cannot be told from others", self.observer.first_read)
         return None
+
+
+def _shifted(before, now, by):
+    """A number near one that is that of neither call."""
+    shift = _SHIFTS[by % len(_SHIFTS)]
+    if type(now) is float:
+        return now * (1 + shift / 16) + (now == 0) * shift
+    found = now + shift
+    return found if found != before else now + 2 * shift
 
 
 def _dims_of(free, layouts):

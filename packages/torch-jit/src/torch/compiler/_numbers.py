@@ -15,9 +15,11 @@ import torch
 
 from ._sizes import _VARIABLE, Size
 
-__all__ = ["MATH", "Number", "changed", "extreme"]
+__all__ = ["KNOWN", "MATH", "Number", "changed", "extreme"]
 
 _MOST = 1 << 31  #: of ints: products of two are numbers of 64 bits
+KNOWN = {**vars(math), "abs": abs, "int": int, "round": round}  #: what texts of numbers call
+_MOST_POWER = 8  #: of a number that changes
 
 
 def changed(before, now):
@@ -98,8 +100,17 @@ class Number(Size):
             return self
         if kind is bool:
             return self != 0
+        if kind is int and not self.space.reads:
+            return self._in_words("int", int, "Int")
         said = self.text if kind is float else None
         return Number(self.space, kind(self.number), said, (kind.__name__.capitalize(), None, self))
+
+    def _in_words(self, said, function, name, least=-(_MOST**2), most=_MOST**2):
+        """What a function makes of it, which guards call as well: for numbers from ``least`` to ``most``, where it raises nothing."""
+        text = self.text
+        if text is None or not self.space.ask(f"({least} <= {text} <= {most})", least <= self.number <= most):
+            self.space.escape(f"is beyond what {said}() takes")
+        return Number(self.space, function(self.number), f"{said}({text})", (name, None, self))
 
     def __torch_check__(self, message):
         """``torch._check`` of a truth that only values tell: the program raises where it is none."""
@@ -125,10 +136,10 @@ class Number(Size):
                 self.space.ask(divisor.text and f"({divisor.text} != 0)", divisor.number != 0)
             if symbol != "/" and not all(type(_number(x)) is int for x in (a, b)):
                 self.space.escape("of a float is divided without a rest")
-        if symbol == "**" and (
-            type(a) is not float or not 0 < a <= 1 or not self.space.ask(f"({b.text} >= 0)", b.number >= 0)
-        ):
-            self.space.escape("is a power")  # others may be too great for a float, which Python says
+        if symbol == "**":
+            name = "prim::exact_pow"
+            if not self._is_moderate_power(a, b):
+                self.space.escape("is a power")  # others may be too great for a float, which Python says
         made = Number(self.space, function(_number(a), _number(b)), None, (name, symbol, a, b))
         if type(made.number) is int and symbol in ("*", "+", "-"):  # which wrap in the program
             if not self.space.ask(
@@ -136,6 +147,23 @@ class Number(Size):
             ):
                 self.space.escape("is greater than a program's")
         return made
+
+    def _is_moderate_power(self, a, b):
+        """Whether a power is an int of 63 bits or a float, whatever the number is that guards let through."""
+        asks = self.space.ask
+        if isinstance(b, Size):
+            if isinstance(a, Size) or b.text is None or not asks(f"({b.text} >= 0)", b.number >= 0):
+                return False
+            if type(a) is float:
+                return 0 < a <= 1
+            most = 62 // max(1, a.bit_length())
+            return a > 0 and type(b.number) is int and asks(f"({b.text} <= {most})", b.number <= most)
+        if a.text is None or abs(b) > _MOST_POWER:
+            return False
+        most = 1 << 62 // max(1, b if type(b) is int else 2)
+        return asks(f"(0 < {a.text} < {most})", 0 < a.number < most) and (
+            type(a.number) is int or asks(f"({a.text} > {1 / most})", a.number > 1 / most)
+        )
 
     def _made_of_values(self, name, symbol, function, a, b):
         """The same in a program that reads numbers: what goes wrong there is left to Python, since nothing asks before."""
@@ -151,9 +179,7 @@ class Number(Size):
         """What it is, over the variables; None where that is not known."""
         if self.said is None:
             name, symbol, *parts = self.source
-            if name == "sqrt":
-                self.said = parts[0].text and f"sqrt({parts[0].text})"
-            elif symbol is not None:
+            if symbol is not None:
                 self.said = _text(symbol, *parts)
         return self.said
 
@@ -180,11 +206,11 @@ class Number(Size):
     def noted(self, place=None):
         """The number, which the next operator takes."""
         tracer = self.space.observer.tracer
-        tracer.note_number(self.number, self.value(), place if self.space.reads else None)
+        tracer.note_number(self.number, self.value(), place)
         return self.number
 
     def __index__(self):
-        if self.space.reads and type(self.number) is int:
+        if type(self.number) is int:
             self.space.pend(sys._getframe(1))
             return Size.noted(self)
         return operator.index(self.or_escape("becomes a number of the program"))
@@ -207,7 +233,7 @@ class Number(Size):
 
     def __abs__(self):
         if not self.space.reads:
-            return abs(self.or_escape("loses its sign"))
+            return self._in_words("abs", abs, "prim::abs")
         return (
             self if type(self.number) is bool else Number(self.space, abs(self.number), None, ("prim::abs", None, self))
         )
@@ -219,19 +245,21 @@ class Number(Size):
         return self._to_int("ceil", math.ceil)
 
     def __round__(self, digits=None):
-        if digits is not None or not self.space.reads:
+        if digits is not None:
             return round(self.or_escape("is rounded"), digits)
         if type(self.number) is not float:
             return self
+        if not self.space.reads:
+            return self._in_words("round", lambda number: float(round(number)), "round").converted(int)
         return Number(self.space, float(round(self.number)), None, ("round", None, self)).converted(int)
 
     def _to_int(self, name, function):
         """What a function of ``math`` makes of it."""
+        if type(self.number) is not float:
+            return self
         if not self.space.reads:
-            return function(self.or_escape("becomes an int"))
-        return (
-            Number(self.space, function(self.number), None, (name, None, self)) if type(self.number) is float else self
-        )
+            return self._in_words(name, function, name)
+        return Number(self.space, function(self.number), None, (name, None, self))
 
     def __neg__(self):
         return self.made_by("sub", "-", operator.sub, 0, self) if type(self.number) is int else self * -1.0
@@ -252,6 +280,14 @@ _TOTAL = ("atan", "tanh", "asinh", "erf", "erfc", "fabs", "degrees", "radians")
 #: whose result of a finite number is finite, or Python raises
 _FINITE = ("exp", "expm1", "log1p", "sin", "cos", "tan", "asin", "acos", "sinh", "cosh", "acosh", "atanh", "lgamma")
 
+#: of each, from where to where it has a finite value
+_BETWEEN = {
+    **dict.fromkeys((*_TOTAL, "sin", "cos", "tan"), (-_MOST, _MOST)), "acosh": (1, _MOST), "sqrt": (0, _MOST**2),
+    **dict.fromkeys(("log", "log2", "log10"), (math.ulp(0), _MOST**2)), "log1p": (math.nextafter(-1, 0), _MOST),
+    **dict.fromkeys(("exp", "expm1", "sinh", "cosh"), (-700, 700)), **dict.fromkeys(("asin", "acos"), (-1, 1)),
+    "atanh": (math.nextafter(-1, 0), math.nextafter(1, 0)),
+}  # fmt: skip
+
 
 def of_math(function):
     """How a function of ``math`` is called, also with a number that changes."""
@@ -262,9 +298,9 @@ def of_math(function):
             return function(*args, **kwargs)
         (value,) = args
         if not value.space.reads:
-            if function is not math.sqrt:
+            if name not in _BETWEEN:
                 return function(value.or_escape("becomes a float"))
-            value.space.ask(value.text and f"({value.text} >= 0)", value.number >= 0)
+            return value._in_words(name, function, name, *_BETWEEN[name])
         made = Number(value.space, function(value.number), None, (name, None, value))
         if name in _FINITE:
             # Python raises where something finite has no finite result, and where what is no NaN has NaN for one.

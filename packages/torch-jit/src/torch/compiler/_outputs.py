@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import math
+import re
 import types
 
 import torch
 
 from ._guards import FIXED, is_key, is_plain
+from ._numbers import KNOWN
 from ._sizes import Size
 from ._tables import BASES, HEAP
+
+_CALLED = re.compile(r"\b([a-z]\w*)\(")  #: functions in the text of a number
 
 
 class Outputs:
@@ -85,8 +88,7 @@ class Outputs:
                 self.tensors.append(value)
             elif text is None:
                 observer.stop("the result has a size that does not follow from those of arguments")
-            if "sqrt(" in str(text):
-                self.names["sqrt"] = math.sqrt
+            self.names.update((name, KNOWN[name]) for name in _CALLED.findall(str(text)))
             return str(text)
         if isinstance(value, torch.Tensor):
             if id(value) in observer.input_of:

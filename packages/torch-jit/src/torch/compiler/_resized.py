@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import math
 import sys
 
 import torch
@@ -13,7 +12,7 @@ from torch.jit import _ir as ir
 
 from ._found import Found
 from ._guards import VALUE, WHOLE, layout_of, order_of
-from ._numbers import Number
+from ._numbers import KNOWN, Number
 from ._observer import Observer
 from ._outside import place_of
 from ._sizes import Escaped, Size, Space, shapes_watched
@@ -171,7 +170,7 @@ class Resized(Observer):
         names = [f"d{i}" for i in range(len(self.dims))]
         sizes = [name for name, (_, dim) in zip(names, self.dims) if dim not in (WHOLE, VALUE)]
         conditions = [f"{name} >= {low}" for name in sizes] + self.space.conditions + self.space.extents.conditions()
-        known = {"__builtins__": {}, "sqrt": math.sqrt, "copysign": math.copysign}
+        known = {"__builtins__": {}, **KNOWN}
         self.fits = eval(f"lambda {', '.join(names)}: {' and '.join(conditions) or True}", known)
         if self.dims:
             self.guards.steps.append(("sizes", self.dims[0][0], self.fits, list(self.dims)))
@@ -196,9 +195,10 @@ class Resized(Observer):
                 if self.space.extents.formula(node.inputsAt(0), None, count) != str(count):
                     self.stop("a list has as many items as sizes say")
 
-    def holds(self, layouts):
-        """Whether the program is for arguments of these layouts."""
-        return self.fits(*(self.varied[source] if i is None else layouts[source][2][i] for source, i in self.asked))
+    def holds(self, layouts, numbers=None):
+        """Whether the program is for arguments of these layouts, and for these numbers in place of those of the run."""
+        numbers = self.varied if numbers is None else numbers
+        return self.fits(*(numbers[source] if i is None else layouts[source][2][i] for source, i in self.asked))
 
 
 def _caller():

@@ -119,7 +119,7 @@ def _as_tensor(observer, args, kwargs):
 
 def _tensor(observer, args, kwargs):
     """``torch.tensor`` of numbers: the same each time, and new each time."""
-    if len(args) == 1 and (numbers := _read_numbers(args[0])):
+    if len(args) == 1 and (numbers := _changing_numbers(args[0])):
         return _of_numbers(observer, args[0], numbers, kwargs)
     if args and isinstance(args[0], Size):
         args = args[0].or_escape("becomes a tensor"), *args[1:]
@@ -151,17 +151,17 @@ def of_2016(observer, kind, args, kwargs):
     return None
 
 
-def _read_numbers(data):
-    """A number that is read of a tensor, or a list with some among its numbers, as plain numbers; else None."""
+def _changing_numbers(data):
+    """A number that changes, or a list with some among its numbers, as plain numbers; else None."""
     items = data if type(data) in (list, tuple) else (data,)
-    if not any(isinstance(each, Size) and each.space.reads for each in items):
+    if not any(isinstance(each, Size) for each in items):
         return None
     found = [each.number if isinstance(each, Size) else each for each in items]
     return found if all(type(each) in (int, float, bool) for each in found) else None
 
 
 def _of_numbers(observer, data, numbers, options):
-    """``torch.tensor`` of numbers of which some are read of tensors: values of the graph as well."""
+    """``torch.tensor`` of numbers of which some change: values of the graph as well."""
     options = {"dtype": torch.tensor(numbers).dtype, **options}
     items = data if type(data) in (list, tuple) else (data,)
     made = [observer.apply_all(torch.full, ((), each), options) for each in items]
@@ -351,7 +351,7 @@ def number_of(observer, kind, value):
     if isinstance(value, torch.Tensor) and observer.may_read(value):
         value = observer.read_number(value)
         return value.converted(kind) if isinstance(value, Number) else kind(value)
-    return value.converted(kind) if isinstance(value, Number) and value.space.reads else None
+    return value.converted(kind) if isinstance(value, Number) else None
 
 
 def _tables_of_images():
