@@ -69,6 +69,14 @@ def test_streams_bytes_and_what_is_no_model(tmp_path):
         torch.onnx.load(3)
 
 
+def test_a_name_that_is_no_text_is_told_with_its_field():
+    program = torch.onnx.export(nn.Linear(2, 1), (torch.ones(1, 2),))
+    name = program.model_proto.graph.node[0].name = "a name of its own"
+    content = program.model_proto.SerializeToString().replace(name.encode(), b"\xff" * len(name))
+    with pytest.raises(RuntimeError, match=r"onnx.load: NodeProto.name b'\\xff.*is no text in UTF-8"):
+        torch.onnx.load(content)
+
+
 def test_all_operators_that_cannot_be_read_are_named():
     value = helper.make_tensor_value_info("x", 1, [2])
     nodes = [

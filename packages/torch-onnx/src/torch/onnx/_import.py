@@ -8,6 +8,7 @@ import operator
 import os
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -58,7 +59,20 @@ def _read(model):
         if type(error).__name__ == "DecodeError":
             raise RuntimeError(f"onnx.load: this is no model of ONNX: {error}") from error
         raise
+    _spelt(proto)
     return proto
+
+
+def _spelt(message):
+    """RuntimeError for a text that is not UTF-8, which protobuf gives as bytes."""
+    for field, value in message.ListFields():
+        each = value if isinstance(value, Iterable) and not isinstance(value, (str, bytes)) else [value]
+        if field.type == field.TYPE_MESSAGE:
+            for inner in each:
+                _spelt(inner)
+        elif field.type == field.TYPE_STRING and any(isinstance(text, bytes) for text in each):
+            found = next(text for text in each if isinstance(text, bytes))
+            raise RuntimeError(f"onnx.load: {message.DESCRIPTOR.name}.{field.name} {found!r} is no text in UTF-8")
 
 
 def tensor_of(proto: Any) -> torch.Tensor:
