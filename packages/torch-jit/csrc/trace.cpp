@@ -202,6 +202,9 @@ void bind_trace(py::module_& m) {
           },
           py::arg("number"), py::arg("value"), py::arg("as_argument") = py::none())
       .def("forget_ints", &Tracer::forget_ints);
+  m.def(
+      "_set_version", [](const Tensor& t, uint32_t version) { t->version().store(version); },
+      "The count of writes to a tensor, where its values have been put back.");
   py::class_<Recorder>(m, "Recording",
                        "Within its block the calls of this thread are recorded; with None, they are not.")
       .def(py::init([](Tracer* t) { return Recorder{std::make_unique<Tracer::Recording>(t)}; }),

@@ -49,3 +49,16 @@ def test_keywords_of_a_later_overload_are_captured():
 
     x = torch.randn(6, 40)
     assert torch.equal(torch.compile(f, fullgraph=True)(x), f(x))
+
+
+def test_parameters_of_a_module_among_the_arguments_are_named():
+    def penalty(net, x):
+        named = sum(p.sum() * len(name) for name, p in net.named_parameters())
+        return net(x) + named + sum(p.square().sum() for p in net.parameters())
+
+    compiled = torch.compile(penalty, fullgraph=True)
+    for _ in range(2):
+        net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.Linear(2, 2))
+        assert torch.equal(compiled(net, torch.ones(2)), penalty(net, torch.ones(2)))
+        net[1].weight = net[0].weight  # which is counted once
+        assert torch.equal(compiled(net, torch.ones(2)), penalty(net, torch.ones(2)))

@@ -5,12 +5,14 @@ sizes change (``dynamic=True``, ``mark_dynamic``): the second set is then one th
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import functools
 import re
 
 import torch
 from torch._dynamo import config
+from torch.jit import _ir as ir
 
 from . import _numbers
 from ._backends import native
@@ -180,13 +182,26 @@ def _makes_of_numbers(node, made):
 
 
 def _written(observer, graph):
-    """The ids of the tensors that a graph changes in place; None where it changes others than arguments, or prints, or calls Python."""
+    """The tensors from outside that a graph changes in place, by id; None where it prints, or calls Python."""
     effects = [n for n in graph.nodes() if n.hasEffects() and n.kind() != "aten::set_grad_enabled"]
     if not all(n.kind().startswith("aten::") and n.inputsSize() for n in effects):
         return None
     aliases = graph.alias_db() if effects else None
-    found = {id(x) for x, v in zip(observer.examples, graph.inputs()) if aliases.has_writers(v)} if effects else set()
-    return found if found <= {id(x) for x in observer.known_at.values()} else None
+    return {id(x): x for x, v in zip(observer.examples, graph.inputs()) if effects and aliases.has_writers(v)}
+
+
+@contextlib.contextmanager
+def _put_back(tensors):
+    """A block after which tensors hold what they held before it, and nobody sees that they have been written to."""
+    held = [(each, each._version, each.data.clone()) for each in tensors]
+    try:
+        yield
+    finally:
+        recording = ir._native.Recording(None)
+        for each, version, values in held:
+            each.data.copy_(values)
+            ir._native._set_version(each, version)
+        recording.end()
 
 
 class Again:
@@ -202,8 +217,14 @@ class Again:
 
     @functools.cached_property
     def written(self):
-        """The ids of the tensors that the call changes in place; None where it changes others than arguments."""
+        """The tensors that the call changes in place, by id; None where it does more than that."""
         return _written(self.observer, self.graph)
+
+    @functools.cached_property
+    def borrowed(self):
+        """Those of them that are no arguments: parameters, buffers, and what functions around hold. They cannot be made anew."""
+        arguments = {id(x) for x in self.at.values()}
+        return {at: x for at, x in (self.written or {}).items() if at not in arguments}
 
     def found(self, programs):
         """An observation and steps of a program for this call and others like it; None where there is none."""
@@ -285,7 +306,7 @@ class Again:
         """A program of this very call, in which numbers that are read of tensors are values."""
         if self.written is None:
             self.why = Reason(
-                "a number is read of a tensor, and more tensors are changed than arguments", self.observer.first_read
+                "a number is read of a tensor, and more is changed than tensors", self.observer.first_read
             )
             return None
         with self.observer.set_back():
@@ -339,7 +360,7 @@ class Again:
     def _holds_to(self, free):
         """Why a function is one for the sizes of this call only, or None where that is not certain."""
         made = _made_up(self.layouts, free, None)
-        if made is None or self.written != set() or not self.is_repeatable():
+        if made is None or self.written != {} or not self.is_repeatable():
             return None
         if any(node.isNondeterministic() for node in self.graph.nodes()):
             return None
@@ -365,12 +386,13 @@ class Again:
     def _run(self, watcher, before):
         """Call the function with what it was given, as it was before it was called."""
         given = tuple(map(before.of, self.args)), {k: before.of(v) for k, v in self.kwargs.items()}
-        others = {id(self.at[source]) for source in before.free} | (self.written or set())
+        others = {id(self.at[source]) for source in before.free} | (self.written or {}).keys() - self.borrowed.keys()
         if not all(map(before.reached, others)):
             watcher.stop("an argument cannot be made anew")
-        watcher.fresh = before.fresh()
+        watcher.fresh, watcher.borrowed = before.fresh(), self.borrowed.keys()
         watcher.lent = frozenset(of for of, _ in self.observer.changed if not before.reached(of))
-        return watcher.run(self.compiled.function, *given)
+        with _put_back(self.borrowed.values()):
+            return watcher.run(self.compiled.function, *given)
 
     def _attempt(self, variation, layouts):
         """The program of runs at these layouts (None: those of the arguments), if it is one, and holds for this call."""

@@ -47,6 +47,7 @@ class Resized(Observer):
         self.varied = {place: both[which] for place, both in variation.numbers.items()}
         self.variables = {}  # place of a number that changes -> what it is in this run
         self.fresh = frozenset()  # ids of arguments that are made anew for this run, and may be changed
+        self.borrowed = frozenset()  # ids of tensors that are written to, and put back after the run
         self.lent = (
             frozenset()
         )  # ids of other objects that the call has changed, which are put back after the program is made
@@ -62,7 +63,7 @@ class Resized(Observer):
             raise Escaped(text)
 
     def _tensor(self, value, source):
-        if id(value) not in self.fresh:
+        if id(value) not in self.fresh and id(value) not in self.borrowed:
             self.tracer.protect(value)
         return super()._tensor(value, source)
 

@@ -83,7 +83,7 @@ def _looked_up(function):
 def _id(observer, args, kwargs):
     """A number that tells objects apart within a call, and means nothing outside of it."""
     known = observer.known.get(id(args[0]))
-    if known is None or known[2]:
+    if known is None or (known[2] and observer.changes_with_calls(known[1])):
         observer.stop("id() is called")
     observer.ids.add(id(args[0]))
     return id(args[0])

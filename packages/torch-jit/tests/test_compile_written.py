@@ -1,0 +1,65 @@
+"""Tensors that a compiled function writes to and that are no arguments: parameters, buffers, what functions around hold."""
+
+import pytest
+import torch
+
+
+@pytest.fixture(autouse=True)
+def _as_programs(monkeypatch):
+    """Programs are run even where the function is faster as it was written."""
+    monkeypatch.setattr(torch._dynamo.config, "choose_faster", False)
+
+
+def captures(function):
+    return function._compiled.captures if hasattr(function, "_compiled") else function._compiled_forward.captures
+
+
+def pairs_of_norms():
+    made = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU())
+    other = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.BatchNorm1d(4), torch.nn.ReLU())
+    other.load_state_dict(made.state_dict())
+    return made, other
+
+
+def test_running_statistics_are_moved_once_for_each_batch_of_another_size():
+    made, other = pairs_of_norms()
+    compiled = torch.compile(made, fullgraph=True)
+    for size in (4, 5, 6, 7, 3):
+        x = torch.randn(size, 3)
+        compiled(x).sum().backward(), other(x).sum().backward()
+        for (name, a), b in zip(made.state_dict().items(), other.state_dict().values()):
+            assert torch.equal(a, b), (size, name)
+        assert all(torch.equal(a.grad, b.grad) for a, b in zip(made.parameters(), other.parameters()))
+    assert captures(compiled) == 2
+
+
+def test_a_cache_of_a_module_is_written_at_any_place():
+    class Cache(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("held", torch.zeros(9, 2))
+
+        def forward(self, x, at):
+            self.held[at : at + len(x)] = x
+            return self.held[: at + 1].sum(0)
+
+    one, two = Cache(), Cache()
+    compiled = torch.compile(one, fullgraph=True)
+    for at in range(1, 8):
+        x = torch.randn(1, 2)
+        assert torch.equal(compiled(x, at), two(x, at)) and torch.equal(one.held, two.held)
+    assert captures(compiled) == 2
+
+
+def test_what_is_written_to_and_saved_for_a_gradient_is_written_to_once():
+    held, other = torch.ones(3), torch.ones(3)
+
+    def decayed(x, by, held):
+        held.mul_(by)
+        return (x * held).sum()
+
+    compiled = torch.compile(lambda x, by: decayed(x, by, held), fullgraph=True)
+    for by in (0.5, 0.25, 0.75):
+        x, y = (torch.ones(3, requires_grad=True) for _ in range(2))
+        compiled(x, by).backward(), decayed(y, by, other).backward()
+        assert torch.equal(x.grad, y.grad) and torch.equal(held, other) and held._version == other._version
