@@ -239,6 +239,10 @@ struct IntReduce {
 // Joins two groups (Chan, Golub and LeVeque).
 TORCH_VEC_INLINE void join_moments(MomentsAcc& a, double count, double mean, double m2) {
   if (count == 0) return;
+  if (a.count == 0) {  // a distance from nothing may be out of range
+    a = {count, mean, m2};
+    return;
+  }
   double total = a.count + count, delta = mean - a.mean;
   a.m2 += m2 + delta * delta * (a.count * count / total);
   if (delta - delta == 0)
@@ -260,6 +264,26 @@ struct Moments {
       return s;
     else
       return s.sum - s.sum == 0 ? s.sum + s.lost : s.sum;  // what infinity lost is NaN
+  }
+  // Whether a sum of squares was neither too large for T nor so small that squares were lost in it.
+  static bool is_exact(double m2) {
+    return m2 - m2 == 0 && (sizeof(T) == 8 || m2 > 1e-30);
+  }
+  static bool is_flat(const T* p, int64_t n, T centre) {
+    bool differs = false;
+    for (int64_t i = 0; i < n; ++i) differs |= p[i] != centre;
+    return !differs;
+  }
+  // The slow way, for what is not exact in T; stride in bytes.
+  static void join_in_doubles(MomentsAcc& out, const void* in, int64_t stride, int64_t n) {
+    const auto at = [&](int64_t k) {
+      return double(*reinterpret_cast<const T*>(static_cast<const char*>(in) + k * stride));
+    };
+    double sum = 0, m2 = 0;
+    for (int64_t k = 0; k < n; ++k) sum += at(k);
+    const double mean = sum / double(n);
+    for (int64_t k = 0; k < n; ++k) m2 += (at(k) - mean) * (at(k) - mean);
+    join_moments(out, double(n), mean, m2);
   }
   static void along(const void* in, int64_t n, int64_t, void* acc) {
     const T* p = static_cast<const T*>(in);
@@ -291,7 +315,12 @@ struct Moments {
         m2 = reduce_add(a + b);
       }
       m2 -= double(some) * offset * offset;
-      join_moments(out, double(some), mean, m2 > 0 || m2 != m2 ? m2 : 0);
+      if (is_exact(m2))
+        join_moments(out, double(some), mean, m2 > 0 ? m2 : 0);
+      else if (is_flat(p, some, centre))
+        join_moments(out, double(some), double(centre), 0);
+      else
+        join_in_doubles(out, p, sizeof(T), some);
       p += some;
       n -= some;
     }
@@ -313,26 +342,22 @@ struct Moments {
           lost += x;
           m = fma(x, x, m);
         }
+        Vec<T> widest(T(0));  // distance from the mean: looked for where squares may have been lost
+        bool is_known = false;
         for (int i = 0; i < lanes; ++i) {
-          if (c[i] - c[i] != 0) {
-            far_column(q + i * sizeof(T), row_stride, some, out[i]);
-            continue;
-          }
           double off = double(lost[i]) / double(some), m2 = double(m[i]) - double(some) * off * off;
-          join_moments(out[i], double(some), double(c[i]) + off, m2 > 0 || m2 != m2 ? m2 : 0);
+          if (!is_exact(m2) && !is_known) {
+            for (int64_t k = 0; k < some; ++k) widest = max(widest, abs(row(q + k * row_stride) - c));
+            is_known = true;
+          }
+          if (is_exact(m2) || widest[i] == T(0))
+            join_moments(out[i], double(some), double(c[i]) + off, m2 > 0 ? m2 : 0);
+          else
+            join_in_doubles(out[i], q + i * sizeof(T), row_stride, some);
         }
         r += some;
       }
     }
-  }
-  // Where the sum was not finite: of infinities and NaN, or of what only a double can hold.
-  static void far_column(const char* q, int64_t row_stride, int64_t rows, MomentsAcc& out) {
-    const auto at = [&](int64_t k) { return double(*reinterpret_cast<const T*>(q + k * row_stride)); };
-    double sum = 0, m2 = 0;
-    for (int64_t k = 0; k < rows; ++k) sum += at(k);
-    const double mean = sum / double(rows);
-    for (int64_t k = 0; k < rows; ++k) m2 += (at(k) - mean) * (at(k) - mean);
-    join_moments(out, double(rows), mean, m2);
   }
   static void merge(void* acc, const void* other, int64_t n) {
     auto* a = static_cast<MomentsAcc*>(acc);

@@ -396,3 +396,19 @@ def test_integrals_of_small_integers_add_up_in_int64():
     assert torch.trapezoid(y, dx=2, dim=0).tolist() == [400.0] * 5
     y = torch.tensor([1.0, 5.0, 2.0], dtype=torch.float64)
     assert torch.trapezoid(y, dx=0.5).item() == 3.25 and torch.trapezoid(y[:1]).item() == 0
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-22, 1e-19, 1e19, 1e25, 1e37])
+@pytest.mark.parametrize("n", [2, 40, 5000])
+def test_deviations_of_floats_are_exact_where_their_squares_are_no_floats(scale, n):
+    x = torch.from_numpy(noise.standard_normal((n, 3)) * scale).float()
+    expected = x.double().std(0)
+    for rows in (x, x.t().contiguous().t(), x.repeat(1, 20)[:, :3]):
+        assert rows.std(0).double().allclose(expected, rtol=1e-5, atol=0)
+        assert torch.std_mean(rows, 0)[1].double().allclose(x.double().mean(0), rtol=1e-4, atol=scale * 1e-7)
+    assert torch.full((n,), scale).std().item() <= scale * 1e-6 >= torch.full((n, 2), scale).std(0).max().item()
+
+
+def test_a_variance_that_no_double_can_hold_is_infinite():
+    x = torch.tensor([1e200, 2e200], dtype=torch.float64)
+    assert x.var().item() == math.inf and x[:, None].var(0).tolist() == [math.inf]
