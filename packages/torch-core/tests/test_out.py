@@ -370,3 +370,20 @@ def test_sums_are_computed_in_a_wider_dtype_of_out(name):
     else:
         whole = torch.empty(want.shape, dtype=torch.int64)
         assert torch.equal(function(x, 1, out=whole), function(x.long(), 1))
+
+
+def test_sums_of_integers_into_bool_say_whether_one_is_not_zero():
+    x = torch.tensor([[2, -2, 0], [0, 0, 0]])
+    for given in (x, x.to(torch.uint8), x.bool()):
+        into = torch.empty(2, dtype=torch.bool)
+        assert torch.sum(given, 1, out=into).tolist() == torch.nansum(given, 1, out=into).tolist() == [True, False]
+        assert torch.prod(given, 1, out=into).tolist() == [False, False]
+    with pytest.raises(RuntimeError, match="mean"):
+        torch.mean(x, 1, out=torch.empty(2, dtype=torch.bool))
+
+
+@pytest.mark.parametrize("name", ["sum", "mean", "prod", "cumsum", "cumprod"])
+def test_sums_of_complex_numbers_are_computed_in_a_wider_dtype_of_out(name):
+    x = torch.tensor([[1.7 + 0.1j, 2.6, -0.3j]])
+    want = getattr(torch, name)(x.to(torch.complex128), 1)
+    assert torch.equal(getattr(torch, name)(x, 1, out=torch.empty_like(want)), want)

@@ -264,6 +264,13 @@ def test_sum_to_size_counts_what_is_true():
     assert torch.equal(mask.sum_to_size(1, 2), torch.tensor([[1, 2]]))
 
 
+def test_logsumexp_of_half_types_is_rounded_once():
+    for dtype in (torch.float16, torch.bfloat16):
+        x = torch.from_numpy(noise.standard_normal((50, 4))).to(dtype)
+        for given in (x, x - 3):
+            assert given.logsumexp(1).equal(given.double().logsumexp(1).to(dtype))
+
+
 def test_logsumexp_and_distances():
     a = noise.standard_normal((5, 60)) * 50
     t = torch.from_numpy(a)

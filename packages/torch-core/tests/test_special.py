@@ -223,3 +223,8 @@ def test_degrees_without_end_take_no_time():
         waves = special.laguerre_polynomial_l(x.abs() * 300, degree)
         assert bool((waves.abs() <= torch.exp(x.abs() * 150)).all())
         assert special.legendre_polynomial_p(x[-1] + 1e-9, 1e13).item() == math.inf
+
+
+def test_i0_of_the_largest_numbers_is_infinite():
+    x = torch.tensor([800.0, 1.7e308, -1.7e308, math.inf, math.nan], dtype=torch.float64)
+    assert torch.special.i0(x)[:4].eq(math.inf).all() and torch.special.i0(x)[4].isnan()

@@ -215,7 +215,7 @@ TORCH_VEC_INLINE Vec<float> digamma(Vec<float> x) {
 // Stegun 9.7.1.
 TORCH_ANY inline double i0_scalar(double x) {
   const double a = std::abs(x);
-  if (!(a < kInfinity<double>)) return a;
+  if (!(a < 1000)) return a * kInfinity<double>;  // or NaN
   double sum = 1, term = 1;
   if (a < 20) {
     const double z = a * a / 4;

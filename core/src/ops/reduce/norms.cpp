@@ -101,6 +101,8 @@ Tensor logsumexp_kernel(const Tensor& self, IntArrayRef dim, bool keepdim) {
   DimSet dims = reduce_dims("logsumexp", dim, self.dim());
   if (x.is_meta()) return make_out(x, dims, keepdim, x.dtype()).result;
   if (x.numel() == 0) return log(sum(exp(x), dim, keepdim));
+  if (is_reduced_floating(x.dtype()))  // rounded once
+    return _to_copy(logsumexp_kernel(_to_copy(x, DType::Float32), dim, keepdim), x.dtype());
   Tensor peak = amax(is_complex(x.dtype()) ? real(x) : x, dim, true);
   Tensor finite = masked_fill(peak, eq(abs(peak), scalar_tensor_of(INFINITY, DType::Float64, true)),
                               scalar_tensor_of(0.0, DType::Float64, true));
