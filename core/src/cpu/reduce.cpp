@@ -266,9 +266,7 @@ struct Moments {
       return s.sum - s.sum == 0 ? s.sum + s.lost : s.sum;  // what infinity lost is NaN
   }
   // Whether a sum of squares was neither too large for T nor so small that squares were lost in it.
-  static bool is_exact(double m2) {
-    return m2 - m2 == 0 && (sizeof(T) == 8 || m2 > 1e-30);
-  }
+  static bool is_exact(double m2) { return m2 - m2 == 0 && (sizeof(T) == 8 || m2 > 1e-30); }
   static bool is_flat(const T* p, int64_t n, T centre) {
     bool differs = false;
     for (int64_t i = 0; i < n; ++i) differs |= p[i] != centre;

@@ -47,8 +47,8 @@ std::optional<DType> said_dtype(const Schema& schema, const Value* arguments) {
   return i >= 0 && arguments[i].present ? std::optional(DType(arguments[i].i)) : std::nullopt;
 }
 
-// Whether sums and products are computed in the dtype of out, and not rounded to it: those of floats where that is wider
-// or of integers, of complex numbers where it is wider, and of integers where it is bool.
+// Whether sums and products are computed in the dtype of out, and not rounded to it: those of floats where that is
+// wider or of integers, of complex numbers where it is wider, and of integers where it is bool.
 bool is_computed_in_dtype_of(const Tensor& out, const Row& row, const Value* arguments) {
   if (row.attr.is_exact_out || row.schema.params[0].kind != Kind::Tensor || !arguments[0].tensor) return false;
   const DType from = arguments[0].tensor->dtype, to = out.dtype();
