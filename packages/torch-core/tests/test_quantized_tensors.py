@@ -519,3 +519,13 @@ def test_what_the_other_kind_of_quantized_tensor_has_is_refused_by_name(name):
         )
     with pytest.raises(RuntimeError, match=f"^{name}: expected .*{why}"):
         getattr(torch, name)(q)
+
+
+def test_elements_that_are_repeated_keep_their_scale():
+    q = quantized([[1.0, 2.0], [3.0, 4.0]])
+    again = torch.repeat_interleave(q, 2, 1)
+    assert (
+        again.q_scale() == q.q_scale()
+        and again.dequantize().tolist() == q.dequantize().repeat_interleave(2, 1).tolist()
+    )
+    assert torch.pixel_unshuffle(q[None], 2).dequantize().flatten().tolist() == q.dequantize().flatten().tolist()

@@ -15,7 +15,8 @@ MOVES = frozenset(
         "reshape", "view", "flatten", "unflatten", "permute", "transpose", "swapaxes", "t", "T", "mT", "squeeze", "unsqueeze", "contiguous", "clone",
         "detach", "__getitem__", "select", "narrow", "chunk", "split", "split_with_sizes", "unbind", "expand", "expand_as", "view_as", "index_select",
         "cat", "concat", "concatenate", "stack", "movedim", "repeat", "flip", "as_strided", "unfold", "take", "gather",
-        "max_pool1d", "max_pool2d", "max_pool3d", "amax", "amin", "pixel_shuffle", "alias", "dropout", "identity", "empty_like", "resize", "channel_shuffle",
+        "max_pool1d", "max_pool2d", "max_pool3d", "amax", "amin", "pixel_shuffle", "alias", "dropout", "identity", "empty_like", "resize", "channel_shuffle", "pixel_unshuffle",
+        "repeat_interleave",
     )
 )  # fmt: skip
 #: those of several tensors, whose result has the scale of the first

@@ -61,6 +61,7 @@ def _prepared(
     backend: Any,
     is_qat: bool,
 ) -> Any:
+    from .fx._backend import Patterns
     from .fx.fuse import fuse
     from .fx.prepare import prepare
 
@@ -79,10 +80,22 @@ def _prepared(
         observed = config.float_to_observed_mapping.get(type(layer))
         if observed is not None:
             made.set_submodule(path, observed.from_float(layer))
-    fuse(made, is_qat)
+    backend = _backend(backend, what)
+    fuse(made, is_qat, None if backend is None else Patterns(backend, what))
     prepare(made, mapping, example_inputs, config, is_qat, backend)
     made._output_quantized_indexes = list(config.output_quantized_indexes)
     return made
+
+
+def _backend(given: Any, what: str) -> Any:
+    """A ``BackendConfig``, or the one of a dict, or None."""
+    from .backend_config import BackendConfig
+
+    if given is None or isinstance(given, BackendConfig):
+        return given
+    if isinstance(given, dict):
+        return BackendConfig.from_dict(given)
+    raise TypeError(f"{what}: expected a BackendConfig, got {type(given).__name__}")
 
 
 def prepare_fx(
@@ -137,17 +150,22 @@ def convert_fx(
     keep_original_weights: bool = False,
 ) -> Any:
     """The prepared graph with quantized layers and operators; a copy."""
-    from torch.fx import GraphModule
-
     from .fx.convert import convert
 
+    return convert(*_converted("convert_fx", graph_module, convert_custom_config, qconfig_mapping))
+
+
+def _converted(what: str, graph_module: Any, convert_custom_config: Any, qconfig_mapping: Any) -> tuple[Any, Any]:
+    """A copy of a prepared graph with the configurations that are asked for, and what is said of its conversion."""
+    from torch.fx import GraphModule
+
     if not isinstance(graph_module, GraphModule):
-        raise TypeError(f"convert_fx: expected the graph of prepare_fx, got {type(graph_module).__name__}")
-    config = ConvertCustomConfig.of(convert_custom_config, "convert_fx")
+        raise TypeError(f"{what}: expected the graph of prepare_fx, got {type(graph_module).__name__}")
+    config = ConvertCustomConfig.of(convert_custom_config, what)
     model = copy.deepcopy(graph_module)
     model._output_quantized_indexes = list(getattr(graph_module, "_output_quantized_indexes", ()))
     if qconfig_mapping is not None:
-        mapping = as_mapping(qconfig_mapping, "convert_fx")
+        mapping = as_mapping(qconfig_mapping, what)
         modules = dict(model.named_modules(remove_duplicate=False))
         for node in model.graph.nodes:
             if "qconfig" in node.meta and node.op == "call_module":
@@ -159,13 +177,28 @@ def convert_fx(
         quantized = config.observed_to_quantized_mapping.get(type(layer))
         if quantized is not None:
             model.set_submodule(path, quantized.from_observed(layer))
-    return convert(model.eval(), config)
+    return model.eval(), config
 
 
-def convert_to_reference_fx(graph_module: Any, convert_custom_config: Any = None, **options: Any) -> Any:
-    """NotImplementedError: there are no reference modules."""
-    raise NotImplementedError(
-        "convert_to_reference_fx: there are no reference modules; convert_fx gives a model that computes with integers"
+def convert_to_reference_fx(
+    graph_module: Any,
+    convert_custom_config: Any = None,
+    _remove_qconfig: bool = True,
+    qconfig_mapping: Any = None,
+    backend_config: Any = None,
+) -> Any:
+    """The prepared graph in floats, which rounds wherever integers would stand: what compilers for other machines read.
+
+    >>> from torch.ao.quantization import get_default_qconfig_mapping
+    >>> ready = prepare_fx(torch.nn.Sequential(torch.nn.Linear(4, 2)).eval(), get_default_qconfig_mapping(), (torch.rand(2, 4),))
+    >>> _ = ready(torch.rand(8, 4))
+    >>> convert_to_reference_fx(ready).get_submodule("0")
+    QuantizedLinear(Reference)(in_features=4, out_features=2, bias=True)
+    """
+    from .fx.reference import convert_to_reference
+
+    return convert_to_reference(
+        *_converted("convert_to_reference_fx", graph_module, convert_custom_config, qconfig_mapping)
     )
 
 
@@ -176,11 +209,13 @@ def fuse_fx(model: nn.Module, fuse_custom_config: Any = None, backend_config: An
     >>> type(fuse_fx(net).get_submodule("0")).__name__
     'ConvReLU2d'
     """
+    from .fx._backend import Patterns
     from .fx.fuse import fuse
 
+    backend_config = _backend(backend_config, "fuse_fx")
     config = FuseCustomConfig.of(fuse_custom_config, "fuse_fx")
     made = _traced(model, PrepareCustomConfig().set_preserved_attributes(config.preserved_attributes))
-    fuse(made, model.training)
+    fuse(made, model.training, None if backend_config is None else Patterns(backend_config, "fuse_fx"))
     return made
 
 

@@ -1,7 +1,7 @@
-"""Which patterns a machine computes with integers, in the words of PyTorch: said, looked at and handed on.
+"""Which patterns a machine computes with integers, in the words of PyTorch.
 
-``prepare_fx`` and ``convert_fx`` know what this machine does, whatever a ``BackendConfig`` says beyond that: one that leaves patterns out leaves
-them in floats.
+``prepare_fx`` puts observers where a ``BackendConfig`` says so. What this machine computes with integers ``convert_fx`` makes such; all else that a
+config names stays in floats, between results that are rounded: what ``convert_to_reference_fx`` gives for everything.
 """
 
 from .backend_config import BackendConfig, BackendPatternConfig, DTypeConfig, DTypeWithConstraints, ObservationType

@@ -34,6 +34,9 @@ def _constrained(dtype: Any) -> DTypeWithConstraints:
     return dtype if isinstance(dtype, DTypeWithConstraints) else DTypeWithConstraints(dtype)
 
 
+_ENDS = ("input_dtype", "output_dtype", "weight_dtype")
+
+
 class DTypeConfig:
     """The dtypes of inputs, results, weight and bias of a pattern.
 
@@ -59,9 +62,44 @@ class DTypeConfig:
     output_dtype = property(lambda self: self.output_dtype_with_constraints.dtype)
     weight_dtype = property(lambda self: self.weight_dtype_with_constraints.dtype)
 
+    def to_dict(self) -> dict[str, Any]:
+        """What is said, by name."""
+        said = {name: getattr(self, f"{name}_with_constraints") for name in _ENDS if getattr(self, name) is not None}
+        said |= {"bias_dtype": self.bias_dtype, "is_dynamic": self.is_dynamic}
+        return {name: value for name, value in said.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, dtype_config_dict: dict[str, Any]) -> DTypeConfig:
+        """The configuration of a dict that ``to_dict`` gives; dtypes may stand without constraints."""
+        _check_keys(cls, dtype_config_dict, (*_ENDS, "bias_dtype", "is_dynamic"))
+        return cls(**dtype_config_dict)
+
+
+def _check_keys(cls: type, given: dict[str, Any], known: Any) -> None:
+    unknown = [key for key in given if key not in known]
+    if unknown:
+        raise ValueError(
+            f"{cls.__name__}.from_dict: unknown keys {', '.join(map(repr, unknown))}; there are {', '.join(map(repr, known))}"
+        )
+
+
+#: what a pattern's dict says, by key, and the attribute that holds it
+_SAID = {
+    "pattern": "pattern", "observation_type": "observation_type", "dtype_configs": "dtype_configs", "root_module": "root_module",
+    "qat_module": "qat_module", "reference_quantized_module_for_root": "reference_quantized_module", "fused_module": "fused_module",
+    "fuser_method": "fuser_method", "root_node_getter": "_root_node_getter", "extra_inputs_getter": "_extra_inputs_getter",
+    "num_tensor_args_to_observation_type": "_num_tensor_args_to_observation_type", "input_type_to_index": "_input_type_to_index",
+    "pattern_complex_format": "_pattern_complex_format",
+}  # fmt: skip
+
 
 class BackendPatternConfig:
-    """A layer, function or tuple of these, and what the machine does with it."""
+    """A layer, function, method's name or tuple of these, and what the machine does with it.
+
+    >>> from torch.ao.quantization.backend_config import BackendPatternConfig
+    >>> BackendPatternConfig(torch.nn.Linear).set_root_module(torch.nn.Linear).to_dict()["root_module"]
+    <class 'torch.nn.modules.linear.Linear'>
+    """
 
     def __init__(self, pattern: Any = None):
         self.pattern = pattern
@@ -69,36 +107,54 @@ class BackendPatternConfig:
         self.dtype_configs: list[DTypeConfig] = []
         self.root_module = self.qat_module = self.reference_quantized_module = self.fused_module = None
         self.fuser_method: Any = None
+        self._root_node_getter = self._extra_inputs_getter = self._pattern_complex_format = None
+        self._num_tensor_args_to_observation_type: dict[int, ObservationType] = {}
         self._input_type_to_index: dict[str, int] = {}  # kept: which arguments are weights is in schemas here
 
+    def add_dtype_config(self, dtype_config: DTypeConfig) -> BackendPatternConfig:
+        """One more set of dtypes; gives the same object."""
+        self.dtype_configs.append(dtype_config)
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """What is said, by name."""
+        said = {key: getattr(self, attribute) for key, attribute in _SAID.items()}
+        said["dtype_configs"] = [each.to_dict() for each in self.dtype_configs]
+        kept = ("observation_type", "dtype_configs")
+        return {key: value for key, value in said.items() if key in kept or (value is not None and value != {})}
+
+    @classmethod
+    def from_dict(cls, backend_pattern_config_dict: dict[str, Any]) -> BackendPatternConfig:
+        """The configuration of a dict that ``to_dict`` gives."""
+        given = dict(backend_pattern_config_dict)
+        _check_keys(cls, given, tuple(_SAID))
+        made = cls()
+        given["dtype_configs"] = [
+            each if isinstance(each, DTypeConfig) else DTypeConfig.from_dict(each)
+            for each in given.get("dtype_configs", ())
+        ]
+        for key, value in given.items():
+            setattr(made, _SAID[key], value)
+        return made
+
     def __repr__(self) -> str:
-        return f"BackendPatternConfig({self.pattern!r})"
+        said = {k: v for k, v in self.to_dict().items() if v != [] and k != "observation_type"}
+        return f"BackendPatternConfig({said!r})" if len(said) > 1 else f"BackendPatternConfig({self.pattern!r})"
 
 
-def _setter(attribute: str) -> Any:
+def _setter(name: str, attribute: str) -> Any:
     def set_(self: Any, value: Any) -> Any:
         setattr(self, attribute, value)
         return self
 
-    set_.__name__ = f"set_{attribute}"
-    set_.__doc__ = f"Set ``{attribute}``; gives the same object."
+    set_.__name__ = name
+    set_.__doc__ = f"Set ``{attribute.removeprefix('_')}``; gives the same object."
     return set_
 
 
-for _name in (
-    "pattern", "observation_type", "dtype_configs", "root_module", "qat_module", "reference_quantized_module", "fused_module", "fuser_method",
-):  # fmt: skip
-    setattr(BackendPatternConfig, f"set_{_name}", _setter(_name))
-BackendPatternConfig._set_input_type_to_index = _setter("_input_type_to_index")
-
-
-def _add_dtype_config(self: Any, dtype_config: DTypeConfig) -> Any:
-    """One more set of dtypes; gives the same object."""
-    self.dtype_configs.append(dtype_config)
-    return self
-
-
-BackendPatternConfig.add_dtype_config = _add_dtype_config
+for _attribute in _SAID.values():
+    _name = f"_set{_attribute}" if _attribute.startswith("_") else f"set_{_attribute}"
+    setattr(BackendPatternConfig, _name, _setter(_name, _attribute))
 
 
 class BackendConfig:
@@ -120,7 +176,8 @@ class BackendConfig:
 
     def set_backend_pattern_config(self, config: BackendPatternConfig) -> BackendConfig:
         """Add a pattern, or replace what was said of it."""
-        self._configs[config.pattern] = config
+        pattern = config.pattern if config._pattern_complex_format is None else config._pattern_complex_format
+        self._configs[pattern] = config
         return self
 
     def set_backend_pattern_configs(self, configs: list[BackendPatternConfig]) -> BackendConfig:
@@ -134,6 +191,16 @@ class BackendConfig:
         """What is said, in its order."""
         return list(self._configs.values())
 
-    def names(self, kind: Any) -> bool:
-        """Whether a layer's class or a function is in any of the patterns."""
-        return any(kind == p or (isinstance(p, tuple) and kind in p) for p in self._configs)
+    def to_dict(self) -> dict[str, Any]:
+        """The name and the dicts of the patterns."""
+        return {"name": self.name, "configs": [config.to_dict() for config in self.configs]}
+
+    @classmethod
+    def from_dict(cls, backend_config_dict: dict[str, Any]) -> BackendConfig:
+        """The configuration of a dict that ``to_dict`` gives."""
+        _check_keys(cls, backend_config_dict, ("name", "configs"))
+        made = cls(backend_config_dict.get("name", ""))
+        for config in backend_config_dict.get("configs", ()):
+            given = config if isinstance(config, BackendPatternConfig) else BackendPatternConfig.from_dict(config)
+            made.set_backend_pattern_config(given)
+        return made

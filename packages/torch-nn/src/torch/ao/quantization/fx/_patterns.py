@@ -2,7 +2,8 @@
 
 - ``weighted``: a layer, or a function, that multiplies by a weight;
 - ``own``: its result has a range of its own; ``sum`` of them are sums and products of two tensors, ``joined`` those of lists;
-- ``shared``: it gives numbers of the range that it was given.
+- ``shared``: it gives numbers of the range that it was given;
+- ``reference``: it computes in floats, between integers that are made numbers and numbers that are rounded again.
 """
 
 from __future__ import annotations
@@ -27,19 +28,20 @@ SUMS = {
     operator.matmul: "matmul", "add": "add", "add_": "add", "mul": "mul", "mul_": "mul", "matmul": "matmul",
 }  # fmt: skip
 JOINS = (torch.cat, torch.concat)
+STACKS = (torch.stack,)  #: like joins, of tensors that share a scale
+#: functions whose results have a range of their own, which are computed in floats and rounded
+OWN = (F.elu, F.hardswish, F.group_norm, F.instance_norm, F.layer_norm, F.leaky_relu, F.dropout)
 RELUS = (nn.ReLU, F.relu, torch.relu, "relu", "relu_")
 TABLES = (nn.Embedding, nn.EmbeddingBag)
-_SHARED = {
+SHARED = frozenset({
     nn.ReLU, nn.ReLU6, nn.Hardtanh, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d, nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d, nn.AdaptiveAvgPool1d,
-    nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d, nn.Dropout, nn.Identity, nn.Flatten, nn.Unflatten, nn.Upsample, nn.PixelShuffle,
-    torch.flatten, torch.reshape, torch.permute, torch.transpose, torch.squeeze, torch.unsqueeze, torch.chunk, torch.split, torch.stack, torch.mean,
+    nn.AdaptiveAvgPool2d, nn.AdaptiveAvgPool3d, nn.Identity, nn.Flatten, nn.Unflatten, nn.Upsample, nn.PixelShuffle,
+    torch.flatten, torch.reshape, torch.permute, torch.transpose, torch.squeeze, torch.unsqueeze, torch.chunk, torch.split, torch.mean,
     operator.getitem, F.max_pool1d, F.max_pool2d, F.max_pool3d, F.avg_pool1d, F.avg_pool2d, F.avg_pool3d, F.adaptive_avg_pool1d,
-    F.adaptive_avg_pool2d, F.adaptive_avg_pool3d, F.dropout, F.interpolate, F.relu, torch.relu, F.relu6, F.hardtanh, torch.clamp,
+    F.adaptive_avg_pool2d, F.adaptive_avg_pool3d, F.interpolate, F.pixel_shuffle, torch.narrow, torch.repeat_interleave, F.relu, torch.relu, F.relu6, F.hardtanh, torch.clamp,
     "flatten", "reshape", "view", "permute", "transpose", "squeeze", "unsqueeze", "contiguous", "chunk", "split", "mean", "relu", "relu_", "clamp",
-    "detach", "expand", "repeat", "t",
-}  # fmt: skip
-_SHARED.discard(torch.stack)
-SHARED = frozenset(_SHARED)
+    "detach", "expand", "repeat", "repeat_interleave", "narrow", "t",
+})  # fmt: skip
 #: functions of one tensor whose results have a known range, which quantized tensors compute
 UNIT = (
     torch.sigmoid, torch.tanh, F.hardsigmoid, F.sigmoid, F.tanh, nn.Sigmoid, nn.Tanh, nn.Hardsigmoid, "sigmoid", "tanh",
@@ -67,8 +69,10 @@ def kind_of(node: Any, modules: dict[str, nn.Module]) -> str | None:
         return "shared"
     if what in SUMS:
         return "sum"
-    if what in JOINS:
+    if what in JOINS or what in STACKS:
         return "joined"
+    if what in OWN:
+        return "reference"
     if (
         what in FUNCTIONS
         or what in TRAINED

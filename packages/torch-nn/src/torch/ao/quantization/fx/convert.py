@@ -74,6 +74,8 @@ class _Converting:
             self.finish(self.until[node.name], node)
         elif kind == "shared":
             self.pass_on(node)
+        elif kind == "reference" or "reference" in node.meta:
+            self.reference(node)
         elif kind in ("weighted", "own", "sum", "joined", "unit"):
             if node.meta["quantized_until"] == node.name:
                 self.finish(node, node)
@@ -92,6 +94,15 @@ class _Converting:
             self.plain(node)
             if node.meta.get("comes_quantized"):
                 self.integers[node] = self.floats.pop(node)
+
+    def reference(self, node: Any) -> None:
+        """In floats, between integers; a layer that another machine has integers for rounds its weight."""
+        if "reference" in node.meta and self.modules[node.target] is self.layers[node.target]:
+            from .reference import reference_layer
+
+            kind, qconfig = node.meta["reference"], node.meta["qconfig"]
+            self.put(node.target, reference_layer(self.layers[node.target], qconfig, kind))
+        self.plain(node)
 
     def plain(self, node: Any) -> None:
         """As it is, in floats."""
@@ -166,7 +177,7 @@ class _Converting:
         is_transposed = issubclass(kind, nn.modules.conv._ConvTransposeNd)
         order = ("output_padding", "groups", "dilation") if is_transposed else ("dilation", "groups")
         given = dict(zip(("input", "weight", "bias", "stride", "padding", *order), node.args)) | dict(node.kwargs)
-        held = {k: _attribute(self.model, given[k].target) for k in ("weight", "bias") if given.get(k) is not None}
+        held = {k: attribute(self.model, given[k].target) for k in ("weight", "bias") if given.get(k) is not None}
         weight, bias = held["weight"], held.get("bias")
         if kind is nn.Linear:
             layer = nn.Linear(weight.shape[1], weight.shape[0], bias is not None)
@@ -220,7 +231,7 @@ def _found(observer: Any) -> tuple[float, int]:
     return scale.item(), int(zero.item())
 
 
-def _attribute(root: Any, path: str) -> Any:
+def attribute(root: Any, path: str) -> Any:
     for part in path.split("."):
         root = getattr(root, part)
     return root
