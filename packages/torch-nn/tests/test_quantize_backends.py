@@ -21,6 +21,7 @@ from torch.ao.quantization.backend_config import (
     ObservationType,
     get_native_backend_config,
 )
+from torch.ao.quantization.fx.custom_config import ConvertCustomConfig, PrepareCustomConfig
 from torch.ao.quantization.quantize_fx import convert_fx, convert_to_reference_fx, fuse_fx, prepare_fx, prepare_qat_fx
 from torch.nn import functional as F
 
@@ -231,3 +232,117 @@ def test_words_of_a_backend_that_cannot_be_are_named():
         BackendConfig.from_dict({"name": "a", "configs": [{"patern": nn.Linear}]})
     with pytest.raises(TypeError, match="prepare_fx: expected a BackendConfig, got str"):
         prepare_fx(net, mapping, x, backend_config="mine")
+
+
+# -- what is said beside configurations ---------------------------------------------------------------------------------------
+
+
+class Observed(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x):
+        return self.layer(x)
+
+    @classmethod
+    def from_float(cls, layer):
+        return cls(layer)
+
+    from_observed = from_float
+
+
+class Doubled(Observed):
+    def forward(self, x):
+        return 2 * self.layer.layer(x)
+
+
+class Own(nn.Linear):
+    pass
+
+
+@pytest.mark.parametrize("quant_type", [tq.QuantType.STATIC, tq.QuantType.DYNAMIC])
+def test_custom_configurations_are_dicts_and_back(quant_type):
+    prepare = PrepareCustomConfig().set_float_to_observed_mapping(Own, Observed, quant_type)
+    prepare.set_input_quantized_indexes([0]).set_preserved_attributes(["kept"])
+    prepare.set_standalone_module_name("a", tq.QConfigMapping().set_global(None), (1,), PrepareCustomConfig(), None)
+    said = prepare.to_dict()
+    name = quant_type.name.lower()
+    assert said["float_to_observed_custom_module_class"] == {name: {Own: Observed}}
+    assert said["standalone_module_name"][0][0] == "a" and said["standalone_module_name"][0][3] == {}
+    assert PrepareCustomConfig.from_dict(said).to_dict() == said and "output_quantized_idxs" not in said
+    convert = ConvertCustomConfig().set_observed_to_quantized_mapping(Observed, Doubled, quant_type)
+    assert convert.to_dict() == {"observed_to_quantized_custom_module_class": {name: {Observed: Doubled}}}
+    net, x = nn.Sequential(Own(4, 3)), torch.randn(2, 4)
+    del said["standalone_module_name"], said["preserved_attributes"], said["input_quantized_idxs"]
+    ready = prepare_fx(net.eval(), tq.QConfigMapping(), (x,), prepare_custom_config=said)
+    assert torch.equal(convert_fx(ready, convert_custom_config=convert.to_dict())(x), 2 * net(x))
+    with pytest.raises(ValueError, match="a mapping of classes has 'statc'"):
+        ConvertCustomConfig.from_dict({"observed_to_quantized_custom_module_class": {"statc": {Observed: Doubled}}})
+
+
+def test_modules_are_graphs_of_their_own():
+    torch.manual_seed(0)
+    x, dynamic = torch.randn(6, 4), tq.QConfigMapping().set_global(tq.default_dynamic_qconfig)
+    net = nn.Sequential(nn.Sequential(nn.Linear(4, 4), nn.ReLU()), nn.Linear(4, 3)).eval()
+    config = PrepareCustomConfig().set_standalone_module_name("0", dynamic, (x,), None, None)
+    ready = prepare_fx(net, tq.get_default_qconfig_mapping("x86"), (x,), prepare_custom_config=config)
+    ready(x)
+    whole = convert_fx(ready)
+    assert type(whole.get_submodule("0.0")).__module__.startswith("torch.ao.nn.intrinsic.quantized.dynamic")
+    assert (
+        type(whole.get_submodule("1")) is nnq.Linear
+        and type(convert_to_reference_fx(ready).get_submodule("1")) is nnqr.Linear
+    )
+    assert (whole(x) - net(x)).abs().max() < 0.1
+    by_class = PrepareCustomConfig().set_standalone_module_class(nn.Sequential, None, (x,), None, None)
+    outer = nn.Module.__new__(Observed)
+    Observed.__init__(outer, net[0])
+    ready = prepare_fx(outer.eval(), tq.get_default_qconfig_mapping("x86"), (x,), prepare_custom_config=by_class)
+    ready(x)
+    assert type(convert_fx(ready).get_submodule("layer.0")).__name__ == "LinearReLU"
+    quantized = PrepareCustomConfig().set_output_quantized_indexes([0])
+    config = PrepareCustomConfig().set_standalone_module_name("0", None, (x,), quantized, None)
+    with pytest.raises(NotImplementedError, match="prepare_fx: 0 is a graph of its own, which takes and gives floats"):
+        prepare_fx(net, dynamic, (x,), prepare_custom_config=config)
+
+
+@pytest.mark.parametrize("qconfig", [tq.float16_static_qconfig, tq.float_qparams_weight_only_qconfig])
+def test_dtypes_that_no_layer_has_leave_it_in_floats(qconfig):
+    net, x = nn.Sequential(nn.Linear(4, 3)).eval(), torch.randn(2, 4)
+    with pytest.warns(UserWarning, match="Linear stays in floats"):
+        ready = prepare_fx(net, tq.QConfigMapping().set_global(qconfig), (x,))
+    assert torch.equal(convert_fx(ready)(x), net(x))
+
+
+def test_layers_that_convert_is_told_to_leave_stay_in_floats():
+    net, x = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 3)).eval(), torch.randn(6, 4)
+    mapping = tq.get_default_qconfig_mapping("x86")
+    ready = prepare_fx(net, mapping, (x,))
+    ready(x)
+    left = convert_fx(ready, qconfig_mapping=tq.get_default_qconfig_mapping("x86").set_module_name("0", None))
+    assert type(left.get_submodule("0")) is nn.Linear and type(left.get_submodule("1")) is nnq.Linear
+    assert (left(x) - net(x)).abs().max() < 0.1
+
+
+def test_a_weight_that_a_function_shares_with_a_layer_is_kept():
+    class Tied(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return torch.tanh(F.linear(self.layer(x), self.layer.weight, self.layer.bias) @ self.layer.weight)
+
+    net, x = Tied().eval(), torch.randn(6, 4)
+    for mapping in (
+        tq.get_default_qconfig_mapping("x86"),
+        tq.QConfigMapping().set_object_type(nn.Linear, tq.get_default_qconfig("x86")),
+    ):
+        _, whole, numbers = both(net, x, None, mapping)
+        assert (whole(x) - net(x)).abs().max() < 0.1 and (numbers(x) - whole(x)).abs().max() < 0.02
+
+
+def test_fuse_fx_is_for_models_that_do_not_train():
+    with pytest.raises(AssertionError, match="Fusion only for eval"):
+        fuse_fx(nn.Sequential(nn.Conv2d(1, 1, 1), nn.BatchNorm2d(1)).train())

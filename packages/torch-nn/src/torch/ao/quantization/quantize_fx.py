@@ -17,7 +17,7 @@ from typing import Any
 
 from torch import nn
 
-from .fx.custom_config import ConvertCustomConfig, FuseCustomConfig, PrepareCustomConfig
+from .fx.custom_config import ConvertCustomConfig, FuseCustomConfig, PrepareCustomConfig, classes_of
 from .qconfig_mapping import as_mapping
 
 __all__ = [
@@ -42,7 +42,7 @@ def _traced(model: nn.Module, config: Any = None) -> Any:
     classes = [
         *config.non_traceable_module_classes,
         *config.standalone_module_classes,
-        *config.float_to_observed_mapping,
+        *classes_of(config.float_to_observed_mapping),
     ]
     model = copy.deepcopy(model)
     made = GraphModule(model, QuantizationTracer(names, classes).trace(model), type(model).__name__)
@@ -70,14 +70,12 @@ def _prepared(
     if equalization:
         raise NotImplementedError(f"{what}: weights are not equalized with inputs (_equalization_config)")
     config = PrepareCustomConfig.of(config, what)
-    if config.standalone_module_names or config.standalone_module_classes:
-        raise NotImplementedError(
-            f"{what}: modules are not prepared as graphs of their own; prepare them by themselves"
-        )
     mapping = as_mapping(mapping, what)
     made = _traced(model, config)
+    _prepare_standalone(what, made, mapping, config, backend, is_qat)
+    observed_classes = classes_of(config.float_to_observed_mapping)
     for path, layer in list(made.named_modules()):
-        observed = config.float_to_observed_mapping.get(type(layer))
+        observed = observed_classes.get(type(layer))
         if observed is not None:
             made.set_submodule(path, observed.from_float(layer))
     backend = _backend(backend, what)
@@ -85,6 +83,27 @@ def _prepared(
     prepare(made, mapping, example_inputs, config, is_qat, backend)
     made._output_quantized_indexes = list(config.output_quantized_indexes)
     return made
+
+
+def _prepare_standalone(what: str, made: Any, mapping: Any, config: Any, backend: Any, is_qat: bool) -> None:
+    """Modules that are graphs of their own: they take and give floats."""
+    for node in made.graph.nodes:
+        if node.op != "call_module":
+            continue
+        layer = made.get_submodule(node.target)
+        entry = config.standalone_module_names.get(node.target, config.standalone_module_classes.get(type(layer)))
+        if entry is None:
+            continue
+        own = PrepareCustomConfig.of(entry.prepare_custom_config, what)
+        if own.input_quantized_indexes or own.output_quantized_indexes:
+            raise NotImplementedError(
+                f"{what}: {node.target} is a graph of its own, which takes and gives floats here; leave out the indexes of quantized inputs and results"
+            )
+        of = mapping if entry.qconfig_mapping is None else entry.qconfig_mapping
+        its_backend = backend if entry.backend_config is None else entry.backend_config
+        graph = _prepared(what, layer, of, entry.example_inputs, own, None, its_backend, is_qat)
+        made.set_submodule(node.target, graph)
+        node.meta["standalone"] = True
 
 
 def _backend(given: Any, what: str) -> Any:
@@ -152,11 +171,11 @@ def convert_fx(
     """The prepared graph with quantized layers and operators; a copy."""
     from .fx.convert import convert
 
-    return convert(*_converted("convert_fx", graph_module, convert_custom_config, qconfig_mapping))
+    return _converted("convert_fx", graph_module, convert_custom_config, qconfig_mapping, convert)
 
 
-def _converted(what: str, graph_module: Any, convert_custom_config: Any, qconfig_mapping: Any) -> tuple[Any, Any]:
-    """A copy of a prepared graph with the configurations that are asked for, and what is said of its conversion."""
+def _converted(what: str, graph_module: Any, convert_custom_config: Any, qconfig_mapping: Any, convert: Any) -> Any:
+    """A copy of a prepared graph, converted with the configurations that are asked for."""
     from torch.fx import GraphModule
 
     if not isinstance(graph_module, GraphModule):
@@ -168,16 +187,25 @@ def _converted(what: str, graph_module: Any, convert_custom_config: Any, qconfig
         mapping = as_mapping(qconfig_mapping, what)
         modules = dict(model.named_modules(remove_duplicate=False))
         for node in model.graph.nodes:
-            if "qconfig" in node.meta and node.op == "call_module":
-                node.meta["qconfig"] = modules[node.target].qconfig = (
-                    mapping.find(node.target, type(modules[node.target]), node.target.rpartition(".")[0], 0)
-                    or node.meta["qconfig"]
-                )
+            if "qconfig" not in node.meta or node.op != "call_module":
+                continue
+            layer = modules[node.target]
+            found = mapping.find(node.target, type(layer), node.target.rpartition(".")[0], 0)
+            if found is None:  # stays in floats
+                for key in ("qconfig", "quantized_as", "quantized_until", "reference"):
+                    node.meta.pop(key, None)
+            else:
+                node.meta["qconfig"] = layer.qconfig = found
+    quantized_classes = classes_of(config.observed_to_quantized_mapping)
     for path, layer in list(model.named_modules()):
-        quantized = config.observed_to_quantized_mapping.get(type(layer))
+        quantized = quantized_classes.get(type(layer))
         if quantized is not None:
             model.set_submodule(path, quantized.from_observed(layer))
-    return model.eval(), config
+    for node in model.graph.nodes:
+        if node.meta.pop("standalone", False):
+            graph = _converted(what, model.get_submodule(node.target), config, qconfig_mapping, convert)
+            model.set_submodule(node.target, graph)
+    return convert(model.eval(), config)
 
 
 def convert_to_reference_fx(
@@ -197,9 +225,8 @@ def convert_to_reference_fx(
     """
     from .fx.reference import convert_to_reference
 
-    return convert_to_reference(
-        *_converted("convert_to_reference_fx", graph_module, convert_custom_config, qconfig_mapping)
-    )
+    what = "convert_to_reference_fx"
+    return _converted(what, graph_module, convert_custom_config, qconfig_mapping, convert_to_reference)
 
 
 def fuse_fx(model: nn.Module, fuse_custom_config: Any = None, backend_config: Any = None) -> Any:
@@ -215,7 +242,7 @@ def fuse_fx(model: nn.Module, fuse_custom_config: Any = None, backend_config: An
     backend_config = _backend(backend_config, "fuse_fx")
     config = FuseCustomConfig.of(fuse_custom_config, "fuse_fx")
     made = _traced(model, PrepareCustomConfig().set_preserved_attributes(config.preserved_attributes))
-    fuse(made, model.training, None if backend_config is None else Patterns(backend_config, "fuse_fx"))
+    fuse(made, False, None if backend_config is None else Patterns(backend_config, "fuse_fx"))
     return made
 
 

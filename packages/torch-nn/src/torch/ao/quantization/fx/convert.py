@@ -47,7 +47,18 @@ class _Converting:
     def is_observer(self, node: Any) -> bool:
         return node.op == "call_module" and isinstance(self.modules[node.target], (ObserverBase, FakeQuantizeBase))
 
+    def keep_parameters(self) -> None:
+        """What the graph reads of layers stays, under a name of its own, when integers take their place."""
+        called = {node.target for node in self.model.graph.nodes if node.op == "call_module"}
+        for node in self.model.graph.nodes:
+            path, _, last = str(node.target).rpartition(".")
+            if node.op == "get_attr" and path in called:
+                name = f"_{path.replace('.', '_')}_{last}"
+                setattr(self.model, name, getattr(self.modules[path], last))
+                node.target = name
+
     def run(self) -> Any:
+        self.keep_parameters()
         for node in self.model.graph.nodes:
             if node.meta.get("quantized_until", node.name) != node.name:
                 self.until[node.meta["quantized_until"]] = node

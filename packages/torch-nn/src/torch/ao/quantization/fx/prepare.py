@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from typing import Any
 
 import torch
@@ -11,7 +12,7 @@ from torch.ao.nn.quantized import reference as nnqr
 from torch.nn import functional as F
 
 from .. import quantization_mappings as mappings
-from ..backend_config.backend_config import ObservationType
+from ..backend_config import ObservationType, get_native_backend_config
 from ..observer import FixedQParamsObserver
 from ..qconfig import _assert_valid_qconfig
 from ..qconfig_mapping import TRANSPOSED
@@ -158,6 +159,9 @@ class _Preparing:
             return False
         _assert_valid_qconfig(qconfig, self.modules.get(node.target))
         what = subject(node, self.modules)
+        is_weighted = kind in ("dynamic", "table") or what in FUNCTIONS or what in mappings.DEFAULT_QAT_MODULE_MAPPINGS
+        if entry is None and is_weighted:  # layers of the native backend have a few dtypes only
+            entry = _native_entry(what)
         if entry is not None and not admits(entry, qconfig, what):
             return False
         if kind == "table":
@@ -259,6 +263,15 @@ def _multiplies(qconfig: Any) -> bool:
 
 def _range_is_known(made: nn.Module) -> bool:
     return isinstance(getattr(made, "activation_post_process", made), FixedQParamsObserver)
+
+
+@functools.cache
+def _native_entries() -> dict[Any, Any]:
+    return {each.pattern: each for each in get_native_backend_config().configs}
+
+
+def _native_entry(what: Any) -> Any:
+    return _native_entries().get(what)
 
 
 def _weight_is_held(node: Any) -> bool:
