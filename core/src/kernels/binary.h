@@ -279,7 +279,7 @@ struct lcm : Binary<kInts> {
     using U = std::make_unsigned_t<T>;
     const U x = gcd::magnitude<U>(a), y = gcd::magnitude<U>(b);
     const T wrapped = x == 0 || y == 0 ? T(0) : T(U(uint64_t(x / std::gcd(x, y)) * y));
-    return T(gcd::magnitude<U>(wrapped));
+    return sizeof(T) < sizeof(int) ? wrapped : T(gcd::magnitude<U>(wrapped));  // shorter ones wrap after the sign went
   }
 };
 

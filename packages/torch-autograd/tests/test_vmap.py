@@ -201,6 +201,21 @@ def test_examples_become_no_sparse_tensors():
         func.vmap(lambda a: a.to_sparse())(torch.eye(3).repeat(2, 1, 1))
 
 
+def test_no_sparse_tensor_is_made_of_examples_or_dual_numbers():
+    indices, values, rows = torch.tensor([[0, 1], [1, 0]]), torch.tensor([2.0, 3.0]), torch.tensor([0, 1, 2])
+    message = "not implemented within vmap, jvp, functionalize"
+    with pytest.raises(NotImplementedError, match=f"sparse_coo_tensor: {message}"):
+        func.vmap(lambda i: torch.sparse_coo_tensor(i, values))(torch.stack([indices, indices]))
+    for make in (
+        lambda v: torch.sparse_coo_tensor(indices, v, (2, 2)),
+        lambda v: torch.sparse_csr_tensor(rows, indices[0], v, (2, 2)),
+    ):
+        with pytest.raises(NotImplementedError, match=f"sparse_c.*_tensor: {message}"):
+            func.jvp(make, (values,), (values,))
+        with pytest.raises(NotImplementedError, match=f"sparse_c.*_tensor: {message}"):
+            func.vmap(make)(values.repeat(2, 1))
+
+
 def test_a_number_has_no_further_dims_to_squeeze():
     x = torch.arange(3.0)
     for dim in (0, -1, (0,)):

@@ -357,9 +357,10 @@ def test_nan_is_not_above_zero_for_heaviside():
         assert x.heaviside(torch.tensor(0.5, dtype=dtype)).tolist() == [0.0, 0.0, 0.5, 1.0]
 
 
-def test_a_least_common_multiple_that_wraps_around_is_not_negative():
+def test_a_least_common_multiple_that_wraps_around_loses_its_sign_as_int_does():
     a = torch.tensor([2**31 - 1, -(2**31 - 1), 6], dtype=torch.int32)
     assert torch.lcm(a, torch.tensor([2, -2, 4], dtype=torch.int32)).tolist() == [2, 2, 12]
+    assert torch.lcm(torch.tensor([127], dtype=torch.int8), torch.tensor([4], dtype=torch.int8)).tolist() == [-4]
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])

@@ -50,14 +50,6 @@ Tensor from_blocks(const Tensor& blocks, const CompressedShape& s, IntArrayRef s
 Tensor compressed_to_coo(const Tensor& t);
 Tensor coo_to_compressed(const Tensor& t, Layout layout, std::optional<IntArrayRef> blocksize);
 // Of any layout.
-// Before a dense tensor is taken apart into elements and their places, which wrappers (DispatchKey::Wrapped) do not
-// have.
-inline void check_has_places(const Tensor& t) {
-  TORCH_CHECK_IMPLEMENTED(
-      !t.has(DispatchKey::Wrapped),
-      "to_sparse: not implemented within vmap, jvp, functionalize and forward_ad, whose tensors have "
-      "no places of their own; torch.func.linearize pushes tangents through it");
-}
 Tensor to_compressed(const Tensor& t, Layout layout, std::optional<IntArrayRef> blocksize = std::nullopt,
                      std::optional<int64_t> dense_dim = std::nullopt);
 // The layout and block size of `like`.

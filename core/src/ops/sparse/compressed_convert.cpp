@@ -142,7 +142,7 @@ Tensor starts_of(const Tensor& given, int64_t batch, int64_t lines, int64_t nnz)
 Tensor dense_to_compressed(const Tensor& self, Layout layout, std::optional<IntArrayRef> blocksize,
                            std::optional<int64_t> dense_dim) {
   constexpr const char* kOp = "to_sparse";
-  check_has_places(self);
+  check_has_places("to_sparse", {self});
   const IntArrayRef block = checked_blocks(kOp, layout, blocksize);
   const int64_t n = self.dim(), most = n - 2, dense = dense_dim.value_or(0), batch_dims = n - 2 - dense;
   TORCH_CHECK(n >= 2, kOp, ": a tensor of layout ", layout_name(layout), " has two or more dims, got shape ",

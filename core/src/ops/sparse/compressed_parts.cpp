@@ -303,6 +303,7 @@ bool check_composite(const Tensor& self, bool distinct) {
 
 Tensor make_composite(const Tensor& compressed, const Tensor& plain, const Tensor& values, Layout layout,
                       std::optional<IntArrayRef> size, bool distinct) {
+  check_has_places("sparse_compressed_tensor", {compressed, plain, values});
   CompressedParts p{layout, detach(compressed), detach(plain), values};
   TORCH_CHECK(is_compressed_layout(layout),
               "sparse_compressed_tensor expected sparse compressed tensor layout but got ", layout_name(layout));

@@ -35,6 +35,7 @@ DimVector sizes_for(const Tensor& indices, const Tensor& values) {
 Tensor sparse_coo_tensor_composite(const Tensor& indices, const Tensor& given, std::optional<IntArrayRef> size,
                                    std::optional<bool> is_coalesced) {
   TORCH_CHECK(!is_sparse(indices) && !is_sparse(given), "sparse_coo_tensor: indices and values must be dense tensors");
+  check_has_places("sparse_coo_tensor", {indices, given});
   const Tensor values = given.dim() ? given : unsqueeze(given, 0);  // a number is the value of one element
   Tensor i = detach(indices);
   TORCH_CHECK(i.dim() == 2, "sparse_coo_tensor: indices must be sparse_dim x nnz, but got: ", Bracketed{i.sizes()});

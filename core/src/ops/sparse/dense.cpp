@@ -55,7 +55,7 @@ Tensor to_sparse_composite(const Tensor& self, std::optional<int64_t> sparse_dim
                 " sparse dims to one of ", dims, " is not supported; use to_dense() first");
     return self;
   }
-  check_has_places(self);
+  check_has_places("to_sparse", {self});
   Tensor plain = detach(self);
   if (dims < n) {
     DimVector rest;

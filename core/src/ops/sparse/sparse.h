@@ -10,6 +10,14 @@
 
 namespace torch {
 
+// Before elements and their places are taken from a dense tensor: wrappers (DispatchKey::Wrapped) have none.
+inline void check_has_places(const char* op, std::initializer_list<Tensor> parts) {
+  for (const Tensor& t : parts)
+    TORCH_CHECK_IMPLEMENTED(!t.has(DispatchKey::Wrapped), op,
+                            ": not implemented within vmap, jvp, functionalize and forward_ad, whose tensors have "
+                            "no places of their own; torch.func.linearize pushes tangents through it");
+}
+
 inline const Tensor& indices_of(const Tensor& s) { return sparse_parts("indices", s).indices; }
 inline bool coalesced(const Tensor& s) { return sparse_parts("is_coalesced", s).coalesced; }
 inline int64_t sparse_dim_of(const Tensor& s) { return indices_of(s).size(0); }

@@ -218,7 +218,7 @@ def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     if dim == -1:
         return v.norm(pow)
     others = [d for d in range(v.dim()) if d != dim % v.dim()]
-    return v.norm(pow, others, keepdim=True) if others else v.abs()
+    return v.norm(pow, others, keepdim=True) if others else v.unsqueeze(-1).norm(pow, -1)
 
 
 def _weight_norm(v: Tensor, g: Tensor, dim: int = 0) -> Tensor:
