@@ -8,8 +8,6 @@ change, and within loops.
 from __future__ import annotations
 
 import functools
-import math
-import operator
 import sys
 from typing import Any
 
@@ -17,7 +15,11 @@ import torch
 import torch.nn.functional as F
 from torch.export._rows import schemas
 
-from ._program import Block, Program, Step, Value
+from ._known import Known, constant, deep, holds_tensors, leaves, value_of
+from ._program import Program, Step, Value
+from ._scripted_loops import Blocks
+from ._scripted_numbers import Numbers
+from ._scripted_writes import LIST_WRITES, Writes, is_shared
 from .errors import SymbolicValueError
 from .symbolic_helper import scalar_type_to_pytorch_type
 
@@ -31,21 +33,6 @@ def _options(name, size, *rest):
         "mode": _RESIZES[name], "antialias": name.endswith("_aa"), "align_corners": corners, "size": size if of_size else None,
         "scale_factor": None if of_size else scale,
     }  # fmt: skip
-
-
-class Known:
-    """A value of the walk: what it is on the example, and what stands for it in the file (None: a constant)."""
-
-    def __init__(self, concrete: Any, value: Value | None = None, depth: int = 0) -> None:
-        self.concrete, self.value = concrete, value
-        self.depth = depth  # of the block that made it
-        self.origin: tuple[Known, str, dict] | None = None  # of a view: what it is one of, by which operator
-        self.stacked: Known | None = None  # of a list that a loop has filled: its elements, one after another
-
-    @property
-    def root(self) -> Known:
-        """What has the memory that this is a view of."""
-        return self if self.origin is None else self.origin[0].root
 
 
 #: operators of programs that resize images, by the mode of ``interpolate``
@@ -72,29 +59,10 @@ _FUNCTIONS = {
 }  # fmt: skip
 
 
-def _of_one_type(pick):
-    """``min`` or ``max`` as scripts compute it: of an int and a float it is a float, whichever it is."""
-    return lambda *numbers: pick(float(n) if any(isinstance(m, float) for m in numbers) else n for n in numbers)
-
-
-_ARITHMETIC = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "floordiv": operator.floordiv, "lt": operator.lt, "gt": operator.gt,
-    "le": operator.le, "ge": operator.ge, "eq": operator.eq, "ne": operator.ne, "__not__": operator.not_, "neg": operator.neg,
-    "__and__": operator.and_, "__or__": operator.or_, "__is__": operator.is_, "__isnot__": operator.is_not,
-    "div": operator.truediv, "truediv": operator.truediv, "remainder": operator.mod, "len": len, "min": _of_one_type(min), "max": _of_one_type(max), "floor": math.floor, "ceil": math.ceil,
-    "dim": lambda x: x.dim(), "Float": float, "Int": int, "abs": abs,
-}  # fmt: skip
-#: of these, what is computed in the file too
-_OF_NUMBERS = {
-    **{name: name for name in ("add", "sub", "mul", "floordiv", "min", "max", "abs")}, "remainder": "mod", "neg": "sub",
-}  # fmt: skip
-#: operators that change a list
-_LIST_WRITES = ("append", "extend", "insert", "pop", "reverse", "clear", "_set_item", "Delete")
 _TEXT = "a text that is put together when it runs"
-_COMPARISONS = ("lt", "gt", "le", "ge", "eq", "ne")
 
 
-class Walk:
+class Walk(Numbers, Writes, Blocks):
     """Walks a method's graph."""
 
     def __init__(self, module: torch.nn.Module, moving: bool) -> None:
@@ -196,12 +164,12 @@ class Walk:
             found = [self._resized(node, node.ival("pyobj"), inputs, _options(node.s("operator"), *inputs[1:]), steps)]
         elif kind.startswith("aten::") and short in _RESIZES:
             options = _options(short, *inputs[1:])
-            plain = {name: _deep(each) if isinstance(each, Known) else each for name, each in options.items()}
+            plain = {name: deep(each) if isinstance(each, Known) else each for name, each in options.items()}
             found = [self._resized(node, lambda x, *_: F.interpolate(x, **plain), inputs, options, steps)]
         elif kind in _FUNCTIONS:
             function, names = _FUNCTIONS[kind]
             given = dict(zip(names, inputs))
-            called = {name: _deep(each) for name, each in given.items()}
+            called = {name: deep(each) for name, each in given.items()}
             found = [self._emit(node, function.__name__, given, function(**called), steps)]
         elif kind in _LAYERS:
             found = self._layers(node, _LAYERS[kind], inputs, steps)
@@ -245,7 +213,7 @@ class Walk:
         """A function of Python over operators: those that it calls for the example."""
         if self._loose:
             raise self._refuse(node, f"{function.__name__} cannot be written where sizes change, or in a block")
-        real = [_deep(i) for i in inputs]
+        real = [deep(i) for i in inputs]
         at = [i for i, value in enumerate(real) if isinstance(value, torch.Tensor)]
 
         ir = torch.jit._ir
@@ -274,7 +242,7 @@ class Walk:
         given = {name: i if isinstance(i, Known) else Known(i) for name, i in {**defaults, **options}.items()}
         if given["size"].concrete is ...:
             given["size"] = inputs[-1]
-        concrete = function(*map(_deep, inputs))
+        concrete = function(*map(deep, inputs))
         return self._emit(node, "interpolate", {"input": inputs[0], **given}, concrete, steps)
 
     def _layers(self, node, mode, inputs, steps):
@@ -296,9 +264,9 @@ class Walk:
         )
         x = turned(x) if batch_first.concrete else x
         function = getattr(torch, mode.lower())
-        given = _deep(Known(states)) if mode == "LSTM" else _deep(states[0])
+        given = deep(Known(states)) if mode == "LSTM" else deep(states[0])
         found = function(
-            x.concrete, given, _deep(params), biases.concrete, layers.concrete, 0.0, False, both.concrete, False
+            x.concrete, given, deep(params), biases.concrete, layers.concrete, 0.0, False, both.concrete, False
         )
         results = [self._fresh(mode.lower(), each) for each in found]
         arguments = {"input": x, "states": Known(states), "weights": params, **{k: Known(v) for k, v in plain.items()}}
@@ -310,48 +278,22 @@ class Walk:
 
     # --- operators ---
 
-    def _list(self, node, name, inputs):
-        """A change of a list, which has to lie where the list was made."""
-        items, *given = inputs
-        if not isinstance(items.concrete, list):
-            raise self._refuse(node, f"aten::{name} of a list that is no list of values cannot be written")
-        if name == "append" and id(items) in self._growing and self._growing[id(items)][0] == self._depth:
-            self._growing[id(items)][1].append(given[0])
-            return items
-        if items.depth < self._depth:
-            raise self._refuse(node, f"aten::{name} changes a list of the outside in a branch or loop")
-        if any(each.value is not None and name in ("insert", "pop", "_set_item", "Delete") for each in given[:1]):
-            raise self._refuse(node, f"aten::{name} at a place that is computed cannot be written")
-        if name == "extend":
-            items.concrete.extend(given[0].concrete)
-        elif name == "_set_item":
-            items.concrete[given[0].concrete] = given[1]
-        elif name == "Delete":
-            del items.concrete[given[0].concrete]
-        elif name in ("append", "reverse", "clear"):
-            getattr(items.concrete, name)(*given)
-        elif name == "insert":
-            items.concrete.insert(given[0].concrete, given[1])
-        else:
-            return items.concrete.pop(*(each.concrete for each in given))
-        return items
-
     def _operator(self, node, name, inputs, steps):
-        if name in _LIST_WRITES and isinstance(inputs[0].concrete, list):
+        if name in LIST_WRITES and isinstance(inputs[0].concrete, list):
             found = self._list(node, name, inputs)
             return [found] if list(node.outputs()) else []
         if inputs and inputs[0].stacked is not None:
             return [self._of_filled(node, name, inputs, steps)]
         if name in ("list", "copy") and isinstance(inputs[0].concrete, list):
             return [Known(list(inputs[0].concrete), depth=self._depth)]
-        if name == "tensor" and all(leaf.value is None for each in inputs for leaf in _leaves(each)):
+        if name == "tensor" and all(leaf.value is None for each in inputs for leaf in leaves(each)):
             dtype = inputs[1].concrete if len(inputs) > 1 else None
             dtype = dtype if dtype is None else scalar_type_to_pytorch_type[dtype]
-            return [self.hold(None, f"constant_{len(self._held)}", torch.tensor(_deep(inputs[0]), dtype=dtype))]
+            return [self.hold(None, f"constant_{len(self._held)}", torch.tensor(deep(inputs[0]), dtype=dtype))]
         if name == "numel" and isinstance(inputs[0].concrete, torch.Tensor):
             sizes = self._size(inputs[:1], steps, node).concrete
             return [functools.reduce(lambda a, b: self._number(node, "mul", [a, b], steps), sizes, Known(1))]
-        tensors = [i for i in inputs if isinstance(_deep(i), torch.Tensor) or _holds_tensors(i)]
+        tensors = [i for i in inputs if isinstance(deep(i), torch.Tensor) or holds_tensors(i)]
         if name == "size":
             return [self._size(inputs, steps, node)]
         if name == "Bool" and tensors:
@@ -379,7 +321,7 @@ class Walk:
         arguments = {a.name: _typed(a.type, i) for a, i in zip(schema.arguments, inputs, strict=True)}
         if schema.arguments[0].is_write:
             return [self._in_place(node, name, schema, arguments, steps)]
-        real = {k: _deep(v) for k, v in arguments.items()}
+        real = {k: deep(v) for k, v in arguments.items()}
         positional = [real[a.name] for a in schema.arguments if not a.kwarg_only]
         keywords = {a.name: real[a.name] for a in schema.arguments if a.kwarg_only and real[a.name] is not None}
         concrete = getattr(torch.ops.aten, name)(*positional, **keywords)
@@ -391,96 +333,13 @@ class Walk:
         if concrete is inputs[0].concrete:
             return [inputs[0]]
         found = self._emit(node, name, arguments, concrete, steps)
-        if schema.text.partition(",")[0].partition(")")[0].endswith("(a") and _is_shared(concrete, inputs[0].concrete):
+        if schema.text.partition(",")[0].partition(")")[0].endswith("(a") and is_shared(concrete, inputs[0].concrete):
             found.origin = inputs[0], name, arguments
         return [found]
 
-    # --- writes ---
-
-    def _in_place(self, node, name, schema, arguments, steps):
-        """An operator in place: what it computes becomes the target's value, is put back into what the target is a view of,
-        and all views of that are taken anew.
-        """
-        target, plain = arguments["self"], name[:-1]
-        root = target.root
-        views = [k for k in self._all if k.origin is not None and k.root is root]
-        shared = [
-            k for k in self._all if isinstance(k.concrete, torch.Tensor) and _is_shared(k.concrete, target.concrete)
-        ]
-        if any(k.root is not root for k in shared):
-            raise self._refuse(
-                node, f"aten::{name} writes to a tensor that others share (chunk, split, unbind): use {plain}"
-            )
-        if any(k.depth < self._depth for k in [root, *views]):
-            raise self._refuse(node, f"aten::{name} writes to a tensor of the outside in a branch or loop: use {plain}")
-        x = target.concrete.detach()
-        real = {k: _deep(v) for k, v in arguments.items() if k != "self"}
-        positional = [real[a.name] for a in schema.arguments[1:] if not a.kwarg_only]
-        keywords = {a.name: real[a.name] for a in schema.arguments if a.kwarg_only and real.get(a.name) is not None}
-        made = getattr(torch.ops.aten, name)(x.clone(), *positional, **keywords)
-        if plain == "zero":
-            plain, arguments = "fill", {"self": target, "value": Known(0)}
-        elif plain != "copy" and plain not in schemas():
-            raise self._refuse(node, f"aten::{name} cannot be written: use an operator that is not in place")
-        computed = made
-        if plain not in ("copy", "fill", "index_put") and not plain.startswith(_RANDOM):
-            computed = getattr(torch.ops.aten, plain)(x, *positional, **keywords)
-        found = self._emit(node, plain, arguments, computed, steps)
-        if computed.dtype != made.dtype:  # of operands of a wider dtype
-            found = self._emit(node, "_to_copy", {"self": found, "dtype": Known(made.dtype)}, made, steps)
-        self._becomes(target, found)
-        part = target
-        while part.origin is not None:
-            base = part.origin[0]
-            self._becomes(base, self._put_back(node, part, steps))
-            part = base
-        for view in views:
-            if not _leads_to(target, view):
-                base, kind, given = view.origin
-                self._becomes(view, self._emit(node, kind, given, _run(kind, given), steps))
-        return target
-
-    def _becomes(self, known, found):
-        """``known`` stands for what ``found`` is from now on."""
-        known.concrete, known.value = found.concrete, found.value
-        if found in self._all:
-            self._all.remove(found)
-
-    def _put_back(self, node, part, steps):
-        """What a tensor is after a view of it has been written to."""
-        base, kind, given = part.origin
-        x, y = base.concrete, part.concrete
-        if kind in ("select", "slice", "diagonal"):
-            names = {"self": base, "src": part, **{k: v for k, v in given.items() if k != "self"}}
-            return self._emit(node, f"{kind}_scatter", names, _run(f"{kind}_scatter", names), steps)
-        if kind == "narrow" and isinstance(start := _deep(given["start"]), int):
-            places = {
-                "dim": given["dim"],
-                "start": Known(start),
-                "end": Known(start + _deep(given["length"])),
-                "step": Known(1),
-            }
-            names = {"self": base, "src": part, **places}
-            if all(v.value is None for v in (given["start"], given["length"])):
-                return self._emit(node, "slice_scatter", names, _run("slice_scatter", names), steps)
-        if kind == "transpose":
-            return self._emit(
-                node, kind, {**given, "self": part}, y.transpose(_deep(given["dim0"]), _deep(given["dim1"])), steps
-            )
-        if kind == "t":
-            return self._emit(node, kind, {"self": part}, y.t(), steps)
-        if kind == "permute":
-            order = [d % y.dim() for d in _deep(given["dims"])]
-            back = [order.index(d) for d in range(len(order))]
-            return self._emit(node, kind, {"self": part, "dims": Known(back)}, y.permute(back), steps)
-        if x.numel() == y.numel() and kind not in ("expand", "as_strided") and x.dtype == y.dtype:
-            sizes = self._size([base], steps, node)
-            return self._emit(node, "reshape", {"self": part, "shape": sizes}, y.reshape(x.shape), steps)
-        raise self._refuse(node, f"a write to what aten::{kind} gives cannot be written: write to a tensor of its own")
-
     def _append(self, node, name, arguments, results, steps):
         place = str(node.sourceRange())
-        values = {k: _value(v) for k, v in arguments.items()}
+        values = {k: value_of(v) for k, v in arguments.items()}
         steps.append(Step(name, values, [r.value for r in results], None, place, f"  File {place}"))
 
     def _emit(self, node, name, arguments, concrete, steps):
@@ -497,233 +356,6 @@ class Walk:
             return Known(x.concrete.shape[dim])
         return self._emit(node, "sym_size", {"self": x, "dim": Known(dim)}, x.concrete.shape[dim], steps)
 
-    def _number(self, node, name, inputs, steps):
-        if name not in _ARITHMETIC:
-            raise self._refuse(node, f"aten::{name} of numbers cannot be written")
-        concrete = _ARITHMETIC[name](*(i.concrete for i in inputs))
-        if name in ("dim", "len", "__is__", "__isnot__") or all(i.value is None for i in inputs):
-            return Known(concrete)
-        if name in _OF_NUMBERS and (name != "remainder" or isinstance(concrete, int)):
-            given = dict(zip(("left", "right"), [Known(0), *inputs] if name == "neg" else inputs, strict=False))
-            return self._emit(node, f"number.{_OF_NUMBERS[name]}", given, concrete, steps)
-        if name in _COMPARISONS:
-            return self._emit(node, name, dict(zip(("self", "other"), inputs, strict=True)), concrete, steps)
-        if name in ("__not__", "__and__", "__or__"):
-            plain = {"__not__": "logical_not", "__and__": "logical_and", "__or__": "logical_or"}[name]
-            return self._emit(node, plain, dict(zip(("self", "other"), inputs, strict=False)), concrete, steps)
-        raise self._refuse(node, f"aten::{name} of numbers that are computed cannot be written")
-
-    def _of_filled(self, node, name, inputs, steps):
-        """``stack``, ``cat`` or ``len`` of a list that a loop has filled."""
-        whole = inputs[0].stacked
-        if name == "len":
-            return self._emit(node, "sym_size", {"self": whole, "dim": Known(0)}, len(inputs[0].concrete), steps)
-        rank = whole.concrete.dim() if name == "stack" else whole.concrete.dim() - 1
-        dim = inputs[1].concrete % rank
-        places = {"self": whole, "source": Known([0]), "destination": Known([dim])}
-        moved = self._emit(node, "movedim", places, whole.concrete.movedim(0, dim), steps) if dim else whole
-        if name == "stack":
-            return moved
-        ends = {"self": moved, "start_dim": Known(dim), "end_dim": Known(dim + 1)}
-        return self._emit(node, "flatten", ends, moved.concrete.flatten(dim, dim + 1), steps)
-
-    def _extreme(self, node, name, inputs, steps):
-        """The extreme of two numbers, or of those of a list."""
-        listed = inputs[0].concrete if len(inputs) == 1 else inputs
-        numbers = [each if isinstance(each, Known) else Known(each) for each in listed]
-        return functools.reduce(lambda one, two: self._number(node, name, [one, two], steps), numbers)
-
-    # --- blocks ---
-
-    def _block(self, block, inputs, env):
-        inner = {**env, **dict(zip([v.debugName() for v in block.inputs()], inputs, strict=True))}
-        steps: list[Step] = []
-        self._depth += 1
-        try:
-            for node in block.nodes():
-                self._node(node, inner, steps)
-        finally:
-            self._depth -= 1
-        return steps, [inner[v.debugName()] for v in block.outputs()]
-
-    def _if(self, node, condition, env, steps):
-        blocks = list(node.blocks())
-        if condition.value is None:
-            inner = dict(env)
-            taken = blocks[0 if condition.concrete else 1]
-            for each in taken.nodes():
-                self._node(each, inner, steps)
-            return [inner[v.debugName()] for v in taken.outputs()]
-        raising = [any(each.kind() == "prim::RaiseException" for each in block.nodes()) for block in blocks]
-        if any(raising) and not all(raising):  # what a program checks while it runs is left away
-            inner = dict(env)
-            for each in blocks[raising.index(False)].nodes():
-                self._node(each, inner, steps)
-            return [inner[v.debugName()] for v in blocks[raising.index(False)].outputs()]
-        both = [self._block(block, [], env) for block in blocks]
-        results = []
-        for one, two in zip(*(outputs for _, outputs in both), strict=True):
-            if type(one.concrete) is not type(two.concrete) or isinstance(one.concrete, (list, tuple)):
-                raise self._refuse(node, "branches that give lists, or things of two kinds, cannot be written")
-            found = self._fresh("if", one.concrete if condition.concrete else two.concrete)
-            if isinstance(one.concrete, torch.Tensor):
-                if one.concrete.dtype != two.concrete.dtype or one.concrete.dim() != two.concrete.dim():
-                    raise self._refuse(
-                        node, "branches that give tensors of two dtypes, or with other dims, cannot be written"
-                    )
-                if not self._loose and one.concrete.shape != two.concrete.shape:
-                    found.value.shape = tuple(f"{found.value.name}_{i}" for i in range(one.concrete.dim()))
-            results.append(found)
-        step = Step(
-            "prim.if", {"condition": _value(condition)}, [r.value for r in results], place=str(node.sourceRange())
-        )
-        step.blocks = [Block([], inner, [_operand(o) for o in outputs]) for inner, outputs in both]
-        steps.append(step)
-        return results
-
-    def _loop(self, node, inputs, env, steps):
-        """A loop as a node; turn by turn where it changes what lies outside and its turns are known; else as a node that
-        gives the elements of the lists that it fills.
-        """
-        known, count = len(self._all), len(steps)
-        try:
-            return self._loop_node(node, inputs, env, steps, False)
-        except SymbolicValueError:
-            del self._all[known:], steps[count:]
-        trips, going = inputs[:2]
-        if trips.value is None and going.value is None and trips.concrete <= _MOST_TURNS:
-            lists = [(each, list(each.concrete)) for each in env.values() if isinstance(each.concrete, list)]
-            found = self._turns(node, inputs, env, steps)
-            if found is not None:
-                return found
-            for each, before in lists:
-                each.concrete[:] = before
-            del self._all[known:], steps[count:]
-        return self._loop_node(node, inputs, env, steps, True)
-
-    def _turns(self, node, inputs, env, steps):
-        """A loop of turns that are known, one after another; None where a value decides whether it goes on."""
-        trips, going, *carried = inputs
-        (block,) = node.blocks()
-        for turn in range(trips.concrete if going.concrete else 0):
-            inner = {**env, **dict(zip([v.debugName() for v in block.inputs()], [Known(turn), *carried], strict=True))}
-            for each in block.nodes():
-                self._node(each, inner, steps)
-            going, *carried = (inner[v.debugName()] for v in block.outputs())
-            if going.value is not None:
-                return None
-            if not going.concrete:
-                break
-        return carried
-
-    def _loop_node(self, node, inputs, env, steps, fills):
-        trips, going, *carried = inputs
-        (block,) = node.blocks()
-        self._depth += 1
-        entry = [self._fresh("turn", 0), *(self._fresh("carried", c.concrete) for c in carried)]
-        self._depth -= 1
-        for before in carried:
-            if isinstance(before.concrete, (list, tuple)) or before.concrete is None:
-                raise self._refuse(node, "loops that carry lists cannot be written")
-        names = [next(iter(n.inputs())).debugName() for n in block.nodes() if n.kind() == "aten::append"]
-        lists = [env[each] for each in dict.fromkeys(names) if each in env]
-        lists = [each for each in lists if fills and each.concrete == [] and each.depth <= self._depth]
-        kept, self._growing = self._growing, {id(each): (self._depth + 1, []) for each in lists}
-        try:
-            return self._written_loop(node, inputs, env, steps, block, entry, lists)
-        finally:
-            self._growing = kept
-
-    def _written_loop(self, node, inputs, env, steps, block, entry, lists):
-        trips, going, *carried = inputs
-        inner, (going_on, *after) = self._block(block, entry, env)
-        grown = [self._growing[id(each)][1] for each in lists]
-        if any(len(each) != 1 for each in grown):
-            raise self._refuse(node, "a loop that appends to a list more than once in a turn cannot be written")
-        appended = [each[0] for each in grown]
-        filled = [[] for _ in lists]
-
-        def note():
-            for whole, each in zip(filled, lists, strict=True):
-                whole.append(self._growing[id(each)][1].pop().concrete)
-
-        note()
-        values = [c.concrete for c in carried]
-        keep, turn = going.concrete, 0
-        if keep and trips.concrete > 0:  # the rest of the example, for what comes after
-            values, keep, turn = [a.concrete for a in after], going_on.concrete, 1
-        while keep and turn < trips.concrete:
-            self._count += 1
-            _, (again, *then) = self._block(
-                block, [Known(turn), *(Known(v, e.value) for v, e in zip(values, entry[1:], strict=True))], env
-            )
-            note()
-            values, keep, turn = [t.concrete for t in then], again.concrete, turn + 1
-        results = []
-        for value, before, body in zip(values, entry[1:], after, strict=True):
-            if isinstance(value, torch.Tensor) and (
-                body.concrete.dtype != before.concrete.dtype or value.dim() != before.concrete.dim()
-            ):
-                raise self._refuse(node, "a loop whose tensors change their dtype or number of dims cannot be written")
-            results.append(self._fresh("loop", value))
-        stacks = []
-        for each, items in zip(lists, filled, strict=True):
-            if not turn or any(not isinstance(i, torch.Tensor) or i.shape != items[0].shape for i in items):
-                raise self._refuse(node, "a loop fills a list with what are no tensors of one shape, or has no turn")
-            each.stacked = self._fresh("stacked", torch.stack(items[:turn]))
-            each.stacked.value.shape = (each.stacked.value.name, *each.stacked.value.shape[1:])
-            each.concrete = [Known(i) for i in items[:turn]]
-            stacks.append(each.stacked)
-        forever = trips.value is None and trips.concrete >= 2**62
-        step = Step(
-            "prim.loop", {"trips": None if forever else _value(trips), "going": _operand(going), "first": [_operand(c) for c in carried]},
-            [r.value for r in (*results, *stacks)], place=str(node.sourceRange()),
-        )  # fmt: skip
-        step.blocks = [Block([e.value for e in entry], inner, [_operand(o) for o in (going_on, *after, *appended)])]
-        steps.append(step)
-        return results
-
-
-def _deep(known):
-    if isinstance(known, Known):
-        return [_deep(k) for k in known.concrete] if isinstance(known.concrete, list) else known.concrete
-    return known
-
-
-def _constant(number):
-    made = torch.as_tensor(number)
-    return Value("constant", made.dtype, tuple(made.shape), constant=made)
-
-
-def _leaves(known):
-    """The values within lists, tuples and dicts, one after another."""
-    inner = known.concrete
-    if not isinstance(inner, (list, dict)):
-        return [known]
-    return [leaf for each in (inner.values() if isinstance(inner, dict) else inner) for leaf in _leaves(each)]
-
-
-def _holds_tensors(known):
-    return isinstance(known.concrete, list) and any(isinstance(_deep(k), torch.Tensor) for k in known.concrete)
-
-
-def _value(known):
-    """An argument of a step."""
-    if known.value is not None:
-        return known.value
-    return (
-        [_value(k) for k in known.concrete]
-        if isinstance(known.concrete, list) and any(isinstance(k, Known) for k in known.concrete)
-        else known.concrete
-    )
-
-
-def _operand(known):
-    """What a block takes or gives: constants have their dtype there, and numbers are double."""
-    if known.value is None and isinstance(known.concrete, float):
-        return torch.tensor(known.concrete, dtype=torch.float64)
-    return known.value if known.value is not None else known.concrete
-
 
 _FORMATS = (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
 
@@ -736,30 +368,6 @@ def _typed(kind, known):
         if kind.startswith("memory_format"):
             return Known(_FORMATS[known.concrete])
     return known
-
-
-#: loops are written turn by turn up to so many
-_MOST_TURNS = 1024
-#: operators that draw numbers, and whose results are not computed twice
-_RANDOM = ("normal", "uniform", "bernoulli", "random", "exponential", "geometric", "cauchy", "log_normal")
-
-
-def _run(name, arguments):
-    """What an operator gives for the example."""
-    real = {k: _deep(v) for k, v in arguments.items()}
-    return getattr(torch.ops.aten, name)(real.pop("self"), **real)
-
-
-def _is_shared(one, other):
-    """Whether two tensors lie in one memory."""
-    return (
-        one.numel() > 0 and other.numel() > 0 and one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
-    )
-
-
-def _leads_to(known, view):
-    """Whether a view is one of those that ``known`` was made by."""
-    return known is view or (known.origin is not None and _leads_to(known.origin[0], view))
 
 
 def _parameters(text):
@@ -785,6 +393,6 @@ def read(module: Any, args: tuple, names: list[str], moving: dict[int, dict[int,
         found = walk.method(module, module.graph, arguments, walk.program.steps)
     if any(each.stacked is not None for each in found):
         raise SymbolicValueError("a list that a loop has filled is no output of a file: torch.stack makes one")
-    flat = [leaf for each in found for leaf in _leaves(each)]
-    walk.program.outputs = [k.value if k.value is not None else _constant(k.concrete) for k in flat]
+    flat = [leaf for each in found for leaf in leaves(each)]
+    walk.program.outputs = [k.value if k.value is not None else constant(k.concrete) for k in flat]
     return walk.program

@@ -1,0 +1,180 @@
+"""Branches and loops of a script as blocks of the file, or turn by turn."""
+
+from __future__ import annotations
+
+import torch
+
+from ._known import Known, operand, value_of
+from ._program import Block, Step
+from .errors import SymbolicValueError
+
+__all__ = ["Blocks"]
+
+#: loops are written turn by turn up to so many
+_MOST_TURNS = 1024
+
+
+class Blocks:
+    """The part of a walk that writes blocks."""
+
+    def _of_filled(self, node, name, inputs, steps):
+        """``stack``, ``cat`` or ``len`` of a list that a loop has filled."""
+        whole = inputs[0].stacked
+        if name == "len":
+            return self._emit(node, "sym_size", {"self": whole, "dim": Known(0)}, len(inputs[0].concrete), steps)
+        rank = whole.concrete.dim() if name == "stack" else whole.concrete.dim() - 1
+        dim = inputs[1].concrete % rank
+        places = {"self": whole, "source": Known([0]), "destination": Known([dim])}
+        moved = self._emit(node, "movedim", places, whole.concrete.movedim(0, dim), steps) if dim else whole
+        if name == "stack":
+            return moved
+        ends = {"self": moved, "start_dim": Known(dim), "end_dim": Known(dim + 1)}
+        return self._emit(node, "flatten", ends, moved.concrete.flatten(dim, dim + 1), steps)
+
+    def _block(self, block, inputs, env):
+        inner = {**env, **dict(zip([v.debugName() for v in block.inputs()], inputs, strict=True))}
+        steps: list[Step] = []
+        self._depth += 1
+        try:
+            for node in block.nodes():
+                self._node(node, inner, steps)
+        finally:
+            self._depth -= 1
+        return steps, [inner[v.debugName()] for v in block.outputs()]
+
+    def _if(self, node, condition, env, steps):
+        blocks = list(node.blocks())
+        if condition.value is None:
+            inner = dict(env)
+            taken = blocks[0 if condition.concrete else 1]
+            for each in taken.nodes():
+                self._node(each, inner, steps)
+            return [inner[v.debugName()] for v in taken.outputs()]
+        raising = [any(each.kind() == "prim::RaiseException" for each in block.nodes()) for block in blocks]
+        if any(raising) and not all(raising):  # what a program checks while it runs is left away
+            inner = dict(env)
+            for each in blocks[raising.index(False)].nodes():
+                self._node(each, inner, steps)
+            return [inner[v.debugName()] for v in blocks[raising.index(False)].outputs()]
+        both = [self._block(block, [], env) for block in blocks]
+        results = []
+        for one, two in zip(*(outputs for _, outputs in both), strict=True):
+            if type(one.concrete) is not type(two.concrete) or isinstance(one.concrete, (list, tuple)):
+                raise self._refuse(node, "branches that give lists, or things of two kinds, cannot be written")
+            found = self._fresh("if", one.concrete if condition.concrete else two.concrete)
+            if isinstance(one.concrete, torch.Tensor):
+                if one.concrete.dtype != two.concrete.dtype or one.concrete.dim() != two.concrete.dim():
+                    raise self._refuse(
+                        node, "branches that give tensors of two dtypes, or with other dims, cannot be written"
+                    )
+                if not self._loose and one.concrete.shape != two.concrete.shape:
+                    found.value.shape = tuple(f"{found.value.name}_{i}" for i in range(one.concrete.dim()))
+            results.append(found)
+        step = Step(
+            "prim.if", {"condition": value_of(condition)}, [r.value for r in results], place=str(node.sourceRange())
+        )
+        step.blocks = [Block([], inner, [operand(o) for o in outputs]) for inner, outputs in both]
+        steps.append(step)
+        return results
+
+    def _loop(self, node, inputs, env, steps):
+        """A loop as a node; turn by turn where it changes what lies outside and its turns are known; else as a node that
+        gives the elements of the lists that it fills.
+        """
+        known, count = len(self._all), len(steps)
+        try:
+            return self._loop_node(node, inputs, env, steps, False)
+        except SymbolicValueError:
+            del self._all[known:], steps[count:]
+        trips, going = inputs[:2]
+        if trips.value is None and going.value is None and trips.concrete <= _MOST_TURNS:
+            lists = [(each, list(each.concrete)) for each in env.values() if isinstance(each.concrete, list)]
+            found = self._turns(node, inputs, env, steps)
+            if found is not None:
+                return found
+            for each, before in lists:
+                each.concrete[:] = before
+            del self._all[known:], steps[count:]
+        return self._loop_node(node, inputs, env, steps, True)
+
+    def _turns(self, node, inputs, env, steps):
+        """A loop of turns that are known, one after another; None where a value decides whether it goes on."""
+        trips, going, *carried = inputs
+        (block,) = node.blocks()
+        for turn in range(trips.concrete if going.concrete else 0):
+            inner = {**env, **dict(zip([v.debugName() for v in block.inputs()], [Known(turn), *carried], strict=True))}
+            for each in block.nodes():
+                self._node(each, inner, steps)
+            going, *carried = (inner[v.debugName()] for v in block.outputs())
+            if going.value is not None:
+                return None
+            if not going.concrete:
+                break
+        return carried
+
+    def _loop_node(self, node, inputs, env, steps, fills):
+        trips, going, *carried = inputs
+        (block,) = node.blocks()
+        self._depth += 1
+        entry = [self._fresh("turn", 0), *(self._fresh("carried", c.concrete) for c in carried)]
+        self._depth -= 1
+        for before in carried:
+            if isinstance(before.concrete, (list, tuple)) or before.concrete is None:
+                raise self._refuse(node, "loops that carry lists cannot be written")
+        names = [next(iter(n.inputs())).debugName() for n in block.nodes() if n.kind() == "aten::append"]
+        lists = [env[each] for each in dict.fromkeys(names) if each in env]
+        lists = [each for each in lists if fills and each.concrete == [] and each.depth <= self._depth]
+        kept, self._growing = self._growing, {id(each): (self._depth + 1, []) for each in lists}
+        try:
+            return self._written_loop(node, inputs, env, steps, block, entry, lists)
+        finally:
+            self._growing = kept
+
+    def _written_loop(self, node, inputs, env, steps, block, entry, lists):
+        trips, going, *carried = inputs
+        inner, (going_on, *after) = self._block(block, entry, env)
+        grown = [self._growing[id(each)][1] for each in lists]
+        if any(len(each) != 1 for each in grown):
+            raise self._refuse(node, "a loop that appends to a list more than once in a turn cannot be written")
+        appended = [each[0] for each in grown]
+        filled = [[] for _ in lists]
+
+        def note():
+            for whole, each in zip(filled, lists, strict=True):
+                whole.append(self._growing[id(each)][1].pop().concrete)
+
+        note()
+        values = [c.concrete for c in carried]
+        keep, turn = going.concrete, 0
+        if keep and trips.concrete > 0:  # the rest of the example, for what comes after
+            values, keep, turn = [a.concrete for a in after], going_on.concrete, 1
+        while keep and turn < trips.concrete:
+            self._count += 1
+            _, (again, *then) = self._block(
+                block, [Known(turn), *(Known(v, e.value) for v, e in zip(values, entry[1:], strict=True))], env
+            )
+            note()
+            values, keep, turn = [t.concrete for t in then], again.concrete, turn + 1
+        results = []
+        for value, before, body in zip(values, entry[1:], after, strict=True):
+            if isinstance(value, torch.Tensor) and (
+                body.concrete.dtype != before.concrete.dtype or value.dim() != before.concrete.dim()
+            ):
+                raise self._refuse(node, "a loop whose tensors change their dtype or number of dims cannot be written")
+            results.append(self._fresh("loop", value))
+        stacks = []
+        for each, items in zip(lists, filled, strict=True):
+            if not turn or any(not isinstance(i, torch.Tensor) or i.shape != items[0].shape for i in items):
+                raise self._refuse(node, "a loop fills a list with what are no tensors of one shape, or has no turn")
+            each.stacked = self._fresh("stacked", torch.stack(items[:turn]))
+            each.stacked.value.shape = (each.stacked.value.name, *each.stacked.value.shape[1:])
+            each.concrete = [Known(i) for i in items[:turn]]
+            stacks.append(each.stacked)
+        forever = trips.value is None and trips.concrete >= 2**62
+        step = Step(
+            "prim.loop", {"trips": None if forever else value_of(trips), "going": operand(going), "first": [operand(c) for c in carried]},
+            [r.value for r in (*results, *stacks)], place=str(node.sourceRange()),
+        )  # fmt: skip
+        step.blocks = [Block([e.value for e in entry], inner, [operand(o) for o in (going_on, *after, *appended)])]
+        steps.append(step)
+        return results
