@@ -99,3 +99,44 @@ class Gives(nn.Module):
     def forward(self, x):
         h, c = self.cell(x)
         return {"state": h, "parts": c * 2}
+
+
+class Table(nn.Module):
+    """Numbers of a list by the turn of a loop."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        whole, half = [2, 3, 5, 7], [0.5, 1.5, 2.5, -1.0]
+        for i in range(x.size(0)):
+            x = x * whole[i] + half[-1 - i]
+        return x
+
+
+class Chosen(nn.Module):
+    """What a loop takes by its turn from lists, dicts, parts of lists and sizes, and dims that it goes through."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        layers, factors, shape = [x, x + 1, x * 2], {0: 2.0, 1: 3.0}, x.shape
+        for i in range(2):
+            x = x * layers[1:][i] * factors[i] + shape[i] + x.size(i)
+            x = x.transpose(i, 0) + x.select(i, 0).sum()
+        if [shape[0], 3] == [2, 3] and shape[:1] != [shape[0] + 1]:
+            x = x + 10
+        return x
+
+
+class Typed(nn.Module):
+    """Layers that look at dtypes, modes and sizes before they compute."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.InstanceNorm1d(4)
+        self.attend = nn.MultiheadAttention(4, 2, batch_first=True)
+        self.cell = nn.GRUCell(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.norm(x.transpose(1, 2)).transpose(1, 2)
+        x = x + self.attend(x, x, x, need_weights=False)[0]
+        state = torch.zeros(x.size(0), 4)
+        for i in range(1, x.size(1), 2):
+            state = self.cell(x[:, i], state)
+        return state.double().to(x.dtype) * (x.size(1) / 2) ** 0.5 if x.is_floating_point() else state

@@ -4,7 +4,7 @@ import numpy
 import pytest
 import torch
 from agreement import run
-from scripts import Branch, Counts, Extremes, Gives, Growing, Lists, Prints, Rows, Turns
+from scripts import Branch, Chosen, Counts, Extremes, Gives, Growing, Lists, Prints, Rows, Table, Turns, Typed
 from torch.onnx.errors import SymbolicValueError
 
 
@@ -219,3 +219,46 @@ def test_attention_and_sums_of_traces_and_scripts(compiled, opset):
     script = torch.jit.trace(Both(), args) if compiled is torch.jit.trace else torch.jit.script(Both())
     proto = torch.onnx.export(script, args, opset_version=opset).model_proto
     numpy.testing.assert_allclose(run(proto, *args)[0], Both()(*args).numpy(), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("opset", [13, 18])
+def test_numbers_of_a_list_are_taken_by_the_turn_of_a_loop(opset):
+    x = torch.rand(2, 3)
+    agrees(Table(), (x,), [(x + 1,)], opset_version=opset)
+    others = [(torch.rand(n, 3),) for n in (1, 3, 4)]
+    agrees(Table(), (x,), others, dynamic_axes={"x": {0: "n"}}, opset_version=opset)
+
+
+@pytest.mark.parametrize("axes", [{}, {"x": {0: "n", 1: "m"}}])
+def test_what_a_loop_takes_by_its_turn_is_of_that_turn(axes):
+    others = [(torch.rand(3, 2),), (torch.rand(2, 2),)] if axes else [(torch.rand(2, 3),)]
+    agrees(Chosen(), (torch.rand(2, 3),), others, dynamic_axes=axes)
+
+
+class Picks(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        rows = [x, x + 1]
+        for i in range(x.size(0)):
+            x = x + rows[i % 2]
+        return x
+
+
+def test_an_element_that_a_run_would_choose_is_refused():
+    module = torch.jit.script(Picks())
+    with pytest.raises(SymbolicValueError, match="an element of a list or dict at a place that is computed"):
+        torch.onnx.export(module, (torch.rand(2, 2),), dynamo=False, dynamic_axes={"x": {0: "n"}})
+
+
+@pytest.mark.parametrize("opset", [17, 23])
+def test_layers_that_ask_for_dtypes_modes_and_sizes(opset):
+    torch.manual_seed(0)
+    others = [(torch.randn(3, 6, 4),), (torch.randn(1, 3, 4),)]
+    agrees(Typed(), (torch.randn(2, 5, 4),), others, dynamic_axes={"x": {0: "n", 1: "m"}}, opset_version=opset)
+
+
+def test_distances_of_rows_whose_number_may_change():
+    class Nearest(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return torch.cdist(x, x[:2]).argmin(1)
+
+    agrees(Nearest(), (torch.randn(4, 3),), [(torch.randn(9, 3),)], dynamic_axes={"x": {0: "n"}})

@@ -20,6 +20,11 @@ class Known:
         self.origin: tuple[Known, str, dict] | None = None  # of a view: what it is one of, by which operator
         self.stacked: Known | None = None  # of a list that a loop has filled: its elements, one after another
 
+    @classmethod
+    def of(cls, constant: Any) -> Known:
+        """A constant; what is in a list or tuple is a value of its own."""
+        return cls([cls.of(each) for each in constant] if type(constant) in (list, tuple) else constant)
+
     @property
     def root(self) -> Known:
         """What has the memory that this is a view of."""

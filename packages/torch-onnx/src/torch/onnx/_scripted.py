@@ -18,7 +18,7 @@ from torch.export._rows import schemas
 from ._known import Known, constant, deep, holds_tensors, leaves, value_of
 from ._program import Program, Step, Value
 from ._scripted_loops import Blocks
-from ._scripted_numbers import Numbers
+from ._scripted_numbers import TEXT, Numbers
 from ._scripted_writes import LIST_WRITES, Writes, is_shared
 from .errors import SymbolicValueError
 from .symbolic_helper import scalar_type_to_pytorch_type
@@ -57,9 +57,6 @@ _FUNCTIONS = {
     )),
     "aten::einsum": (einsum, ("equation", "operands")),
 }  # fmt: skip
-
-
-_TEXT = "a text that is put together when it runs"
 
 
 class Walk(Numbers, Writes, Blocks):
@@ -126,11 +123,14 @@ class Walk(Numbers, Writes, Blocks):
 
     def _node(self, node, env, steps):
         outputs = [v.debugName() for v in node.outputs()]
-        if node.kind() == "prim::Print":  # a model in a file says nothing
+        if node.kind() in (
+            "prim::Print",
+            "aten::set_grad_enabled",
+        ):  # a model in a file says nothing, and has no gradients
             return
         inputs = [env[v.debugName()] for v in node.inputs()]
         if node.kind() != "prim::Constant" and [v.type().kind() for v in node.outputs()] == ["StringType"]:
-            env[outputs[0]] = Known(_TEXT)  # for messages only
+            env[outputs[0]] = Known(TEXT)  # for messages only
             return
         kind = node.kind()
         if any(i.stacked is not None for i in inputs) and kind not in ("aten::stack", "aten::cat", "aten::len"):
@@ -141,11 +141,11 @@ class Walk(Numbers, Writes, Blocks):
         if kind == "prim::Constant":
             value = node.output().toIValue()
             held = isinstance(value, torch.Tensor) and value.dim() > 0
-            found = [self.hold(None, f"constant_{len(self._held)}", value) if held else Known(value)]
+            found = [self.hold(None, f"constant_{len(self._held)}", value) if held else Known.of(value)]
         elif kind == "prim::GetAttr":
             owner, name = inputs[0].concrete, node.s("name")
             value = getattr(owner, name)
-            found = [self.hold(owner, name, value) if isinstance(value, torch.Tensor) else Known(value)]
+            found = [self.hold(owner, name, value) if isinstance(value, torch.Tensor) else Known.of(value)]
         elif kind == "prim::CallMethod":
             owner, name = inputs[0].concrete, node.s("name")
             graph = owner.graph if name == "forward" else getattr(owner, name).graph
@@ -192,7 +192,7 @@ class Walk(Numbers, Writes, Blocks):
         elif kind in ("prim::ListUnpack", "prim::TupleUnpack"):
             found = inputs[0].concrete
         elif kind == "prim::TupleIndex":
-            found = [inputs[0].concrete[inputs[1].concrete]]
+            found = [inputs[0].concrete[self._fixed(node, inputs[1], "an element of a tuple at a place")]]
         elif kind == "prim::If":
             found = self._if(node, inputs[0], env, steps)
         elif kind == "prim::Loop":
@@ -212,6 +212,11 @@ class Walk(Numbers, Writes, Blocks):
     def _composed(self, node, function, inputs, steps):
         """A function of Python over operators: those that it calls for the example."""
         if self._loose:
+            from torch.jit._script.composed import graph_of
+
+            graph = graph_of(node)
+            if graph is not None:
+                return self.function(graph, inputs, steps)
             raise self._refuse(node, f"{function.__name__} cannot be written where sizes change, or in a block")
         real = [deep(i) for i in inputs]
         at = [i for i, value in enumerate(real) if isinstance(value, torch.Tensor)]
@@ -296,6 +301,12 @@ class Walk(Numbers, Writes, Blocks):
         tensors = [i for i in inputs if isinstance(deep(i), torch.Tensor) or holds_tensors(i)]
         if name == "size":
             return [self._size(inputs, steps, node)]
+        if name in _OF_DTYPES and tensors:
+            return [Known(getattr(inputs[0].concrete, name)())]
+        if name == "is_grad_enabled":
+            return [Known(False)]
+        if name == "to":
+            return [self._converted(node, inputs, steps)]
         if name == "Bool" and tensors:
             return [
                 self._emit(
@@ -307,9 +318,10 @@ class Walk(Numbers, Writes, Blocks):
         if name in ("Int", "Float") and tensors:
             raise self._refuse(node, f"aten::{name} of a tensor cannot be written")
         if name == "slice" and isinstance(inputs[0].concrete, list):
-            return [Known(inputs[0].concrete[slice(*(i.concrete for i in inputs[1:]))])]
+            ends = (self._fixed(node, each, "a part of a list with an end") for each in inputs[1:])
+            return [Known(inputs[0].concrete[slice(*ends)])]
         if name == "__getitem__" and isinstance(inputs[0].concrete, (list, dict)):
-            return [inputs[0].concrete[inputs[1].concrete]]
+            return [self._item(node, *inputs, steps)]
         gives_tensor = [str(v.type()) for v in node.outputs()] == ["Tensor"]
         if not (tensors or gives_tensor) or name in ("dim", "len", "__is__", "__isnot__"):
             return [self._number(node, name, inputs, steps)]
@@ -319,6 +331,9 @@ class Walk(Numbers, Writes, Blocks):
         if schema is None:
             raise self._refuse(node, f"aten::{name} with arguments ({text}) cannot be written")
         arguments = {a.name: _typed(a.type, i) for a, i in zip(schema.arguments, inputs, strict=True)}
+        for each in _CHOOSING & arguments.keys():
+            for leaf in leaves(arguments[each]):
+                self._fixed(node, leaf, f"aten::{name} with a {each}")
         if schema.arguments[0].is_write:
             return [self._in_place(node, name, schema, arguments, steps)]
         real = {k: deep(v) for k, v in arguments.items()}
@@ -337,6 +352,17 @@ class Walk(Numbers, Writes, Blocks):
             found.origin = inputs[0], name, arguments
         return [found]
 
+    def _converted(self, node, inputs, steps):
+        """A tensor of another dtype: a file knows no devices and no copies."""
+        x, given = inputs[0], dict(zip(_parameters(node.schema().partition("::")[2]), inputs, strict=True))
+        dtype = given["other"].concrete.dtype if "other" in given else None
+        if "dtype" in given:
+            dtype = self._fixed(node, given["dtype"], "a dtype")
+        dtype = scalar_type_to_pytorch_type[dtype] if isinstance(dtype, int) else dtype
+        if dtype in (None, x.concrete.dtype):
+            return x
+        return self._emit(node, "_to_copy", {"self": x, "dtype": Known(dtype)}, x.concrete.to(dtype), steps)
+
     def _append(self, node, name, arguments, results, steps):
         place = str(node.sourceRange())
         values = {k: value_of(v) for k, v in arguments.items()}
@@ -351,12 +377,16 @@ class Walk(Numbers, Writes, Blocks):
         x = inputs[0]
         if len(inputs) == 1:
             return Known([self._size([x, Known(i)], steps, node) for i in range(x.concrete.dim())])
-        dim = inputs[1].concrete
+        dim = self._fixed(node, inputs[1], "the size of a dim")
         if not self._loose or isinstance(x.value.shape[dim], int):
             return Known(x.concrete.shape[dim])
         return self._emit(node, "sym_size", {"self": x, "dim": Known(dim)}, x.concrete.shape[dim], steps)
 
 
+#: parameters by which an operator is written, whose values the file cannot compute
+_CHOOSING = {"dim", "dim0", "dim1", "dims", "start_dim", "end_dim", "chunks", "groups", "correction", "keepdim"}
+#: questions that the dtype of a tensor answers
+_OF_DTYPES = ("is_floating_point", "is_complex", "is_signed")
 _FORMATS = (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
 
 

@@ -23,7 +23,7 @@ class Blocks:
         if name == "len":
             return self._emit(node, "sym_size", {"self": whole, "dim": Known(0)}, len(inputs[0].concrete), steps)
         rank = whole.concrete.dim() if name == "stack" else whole.concrete.dim() - 1
-        dim = inputs[1].concrete % rank
+        dim = self._fixed(node, inputs[1], f"aten::{name} with a dim") % rank
         places = {"self": whole, "source": Known([0]), "destination": Known([dim])}
         moved = self._emit(node, "movedim", places, whole.concrete.movedim(0, dim), steps) if dim else whole
         if name == "stack":

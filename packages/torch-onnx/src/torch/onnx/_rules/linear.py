@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from .._program import Value
+from .._types import number
 from . import common, operands, rule
 
 
@@ -120,10 +121,8 @@ def attention(w, a, out):
     if a.enable_gqa and k.shape[-3] != q.shape[-3]:
         times = q.shape[-3] // k.shape[-3]
         key, value = (_repeat_heads(w, x, n, times) for x, n in ((k, key), (v, value)))
-    size = q.shape[-1]
-    scale = size**-0.5 if a.scale is None else a.scale
     turned = w.op("Transpose", key, perm=[*range(rank - 2), rank - 1, rank - 2])
-    scores = w.op("MatMul", w.op("Mul", q, w.cast(scale, dtype)), turned)
+    scores = w.op("MatMul", w.op("Mul", q, _scale(w, a, dtype)), turned)
     mask = a.attn_mask
     if a.is_causal:
         rows, columns = (
@@ -141,6 +140,14 @@ def attention(w, a, out):
     if a.dropout_p:
         weights = w.op("Dropout", weights, w.const(float(a.dropout_p), torch.float32), w.const(True))
     return w.op("MatMul", weights, value)
+
+
+def _scale(w, a, dtype):
+    """What scores are multiplied by: given, or one over the root of a query's size."""
+    size = w.size(a.query, -1)
+    if a.scale is not None or isinstance(size, int):
+        return w.cast(size**-0.5 if a.scale is None else a.scale, dtype)
+    return w.op("Reciprocal", w.op("Sqrt", w.op("Cast", size, to=number(dtype))))
 
 
 def _is_plain(a):

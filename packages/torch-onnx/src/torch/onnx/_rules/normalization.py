@@ -9,9 +9,15 @@ from . import rule
 
 def _scale(w, a):
     """The weight and bias of each channel."""
-    channels, dtype = a.input.shape[1], a.input.dtype
-    weight = a.weight if a.weight is not None else w.const(torch.ones(channels, dtype=dtype))
-    return weight, a.bias if a.bias is not None else w.const(torch.zeros(channels, dtype=dtype))
+    return (_each(w, a, 1) if a.weight is None else a.weight), (_each(w, a, 0) if a.bias is None else a.bias)
+
+
+def _each(w, a, number):
+    """A number for each channel."""
+    channels, dtype = w.size(a.input, 1), a.input.dtype
+    if isinstance(channels, int):
+        return w.const(torch.full((channels,), number, dtype=dtype))
+    return w.op("Expand", w.const(number, dtype), w.ints([channels]))
 
 
 def _by_running(w, a):
@@ -100,10 +106,7 @@ def _grouped(w, a, groups):
 
 @rule("instance_norm")
 def instance_norm(w, a, out):
-    x, dtype = a.input, a.input.dtype
-    channels = x.shape[1]
-    weight = a.weight if a.weight is not None else w.const(torch.ones(channels, dtype=dtype))
-    bias = a.bias if a.bias is not None else w.const(torch.zeros(channels, dtype=dtype))
+    x, (weight, bias) = a.input, _scale(w, a)
     if not a.use_input_stats:
         return w.op("BatchNormalization", x, weight, bias, a.running_mean, a.running_var, epsilon=float(a.eps))
     return w.op("InstanceNormalization", x, weight, bias, epsilon=float(a.eps))

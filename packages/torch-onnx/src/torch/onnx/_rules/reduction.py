@@ -263,3 +263,18 @@ def cross_entropy(w, a, out):
                 counted = w.op("Mul", own, counted)
             found = w.op("Div", found, w.reduce("ReduceSum", counted, None, False))
     return w.op("Reshape", found, w.const([], torch.int64)) if x.rank == 1 and a.reduction == 0 else found
+
+
+@rule("_cdist_forward")
+def distances(w, a, out):
+    """The norm of each difference of two rows, which are all in memory at once."""
+    dtype, p = out[0].dtype, float(a.p)
+    apart = w.op("Abs", w.op("Sub", w.unsqueeze(w.name(a.x1), a.x1.rank - 1), w.unsqueeze(w.name(a.x2), a.x2.rank - 2)))
+    if p == 0:
+        return w.reduce(
+            "ReduceSum", w.cast(w.op("Not", w.op("Equal", apart, w.const(0, dtype))), dtype, torch.bool), [-1], False
+        )
+    if p in (1, 2, math.inf):
+        return w.reduce({1: "ReduceSum", 2: "ReduceL2"}.get(p, "ReduceMax"), apart, [-1], False)
+    powers = w.reduce("ReduceSum", w.op("Pow", apart, w.const(p, dtype)), [-1], False)
+    return w.op("Pow", powers, w.const(1 / p, dtype))

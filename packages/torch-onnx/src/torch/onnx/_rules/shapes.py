@@ -191,7 +191,16 @@ def split_into(w, x, sizes, dim, out):
 @rule("split", "split_with_sizes", "chunk", "tensor_split", "unsafe_chunk")
 def split(w, a, out):
     dim = a.dim % a.self.rank
+    unknown = not all(isinstance(value.shape[dim], int) for value in out)
+    if unknown and w.step.name in ("chunk", "unsafe_chunk") and len(out) == a.chunks:
+        return split_into(w, a.self, _chunks(w, w.size(a.self, dim), a.chunks), dim, out)
     return split_into(w, a.self, [_part(w, a, value, dim) for value in out], dim, out)
+
+
+def _chunks(w, size, count):
+    """The sizes of so many parts of what is as long as a run tells; where there are fewer, the last is negative, which is refused."""
+    each = w.op("Div", w.op("Add", size, w.const(count - 1)), w.const(count))
+    return [*[each] * (count - 1), w.op("Sub", size, w.op("Mul", each, w.const(count - 1)))]
 
 
 def _part(w, a, value, dim):
