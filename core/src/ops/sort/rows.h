@@ -28,6 +28,8 @@ inline void select_keys(Keyed32* a, Keyed32* b, int64_t n, int64_t k) { sort_ker
 inline void select_keys(Keyed64* a, Keyed64* b, int64_t n, int64_t k) { sort_kernels().select64(a, b, n, k); }
 inline bool less_key(Keyed32 a, Keyed32 b) { return a < b; }
 inline bool less_key(Keyed64 a, Keyed64 b) { return a.key < b.key || (a.key == b.key && a.place < b.place); }
+inline bool same_key(Keyed32 a, Keyed32 b) { return a >> 32 == b >> 32; }
+inline bool same_key(Keyed64 a, Keyed64 b) { return a.key == b.key; }
 inline bool is_top_key(Keyed32 a) { return a >> 32 == 0xffffffffu; }
 inline bool is_top_key(Keyed64 a) { return a.key == ~uint64_t(0); }
 
