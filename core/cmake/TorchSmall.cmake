@@ -40,7 +40,7 @@ endif()
 if(NOT wanted_families STREQUAL "all")
   if(wanted_families STREQUAL "inference")
     set(wanted_families copy unary binary pointwise predicate softmax norm embedding activation matmul contraction view
-      create join index reduce sort conv pooling quantized recurrent)
+      create join index reduce sort conv pooling quantized random recurrent)
   endif()
   foreach(family IN LISTS wanted_families)
     if(NOT family IN_LIST families)
@@ -50,7 +50,7 @@ if(NOT wanted_families STREQUAL "all")
   set(absent_families ${families})
   list(REMOVE_ITEM absent_families ${wanted_families})
   string(REPLACE ";" " " text "${absent_families}")
-  set_source_files_properties(src/dispatch/registry.cpp PROPERTIES COMPILE_DEFINITIONS "TORCH_ABSENT_FAMILIES=\" ${text} \"")
+  set_source_files_properties(src/dispatch/registry.cpp src/dispatch/work.cpp PROPERTIES COMPILE_DEFINITIONS "TORCH_ABSENT_FAMILIES=\" ${text} \"")
   # Without the profiler, whose functions are one for each operator; what only absent families call goes when the
   # library is linked.
   list(FILTER host_sources EXCLUDE REGEX "/src/profile/calls.cpp")

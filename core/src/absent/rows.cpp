@@ -15,17 +15,19 @@ namespace torch {
 
 namespace {
 
+[[noreturn, gnu::noinline]] void refuse(const char* name) {
+  throw_error(ErrorKind::NotImplemented, std::string(name) +
+                                             ": not in this build of torch-core, which leaves out the family " +
+                                             TORCH_TEXT(TORCH_FAMILY) + " of operators (TORCH_FAMILIES)");
+}
+
 template <class Tag, class Seq>
 struct Absent;
 template <class Tag, size_t... I>
 struct Absent<Tag, std::index_sequence<I...>> {
   using S = detail::Signature<Tag>;
   static inline const char* name;
-  static typename S::Return run(DispatchKey, typename S::template Param<I>...) {
-    throw_error(ErrorKind::NotImplemented, std::string(name) +
-                                               ": not in this build of torch-core, which leaves out the family " +
-                                               TORCH_TEXT(TORCH_FAMILY) + " of operators (TORCH_FAMILIES)");
-  }
+  static typename S::Return run(DispatchKey, typename S::template Param<I>...) { refuse(name); }
 };
 template <class Tag>
 void leave_out(const char* name) noexcept {

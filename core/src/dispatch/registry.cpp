@@ -1,5 +1,6 @@
 // The table of all operators, and what fills their functions.
 
+#include "dispatch/families.h"
 #include "dispatch/one_device.h"
 #include "dispatch/register.h"
 #include "dispatch/work.h"
@@ -41,20 +42,6 @@ ArrayRef<Alias> all_aliases() noexcept { return kAliases; }
 int interface_number() noexcept { return TORCH_CORE_INTERFACE; }
 int feature_number() noexcept { return TORCH_CORE_FEATURES; }
 
-namespace {
-#ifndef TORCH_ABSENT_FAMILIES
-#define TORCH_ABSENT_FAMILIES ""
-#endif
-// The families that a build leaves out (TORCH_FAMILIES), each between spaces: what fills their functions is not
-// referred to.
-constexpr std::string_view kAbsent = TORCH_ABSENT_FAMILIES;
-constexpr bool is_absent(std::string_view family) {
-  for (size_t at = kAbsent.find(family); at != kAbsent.npos; at = kAbsent.find(family, at + 1))
-    if (kAbsent[at - 1] == ' ' && kAbsent[at + family.size()] == ' ') return true;
-  return false;
-}
-}  // namespace
-
 void init() {
   // No std::call_once, here or elsewhere: it lives in thread-local storage of libstdc++, which is out of reach once a
   // library that was loaded before us has used it.
@@ -64,12 +51,13 @@ void init() {
     TORCH_FOR_EACH_FAMILY(X)
 #undef X
 #define X(FAMILY) \
-  if constexpr (!is_absent(#FAMILY)) register_##FAMILY();
+  if constexpr (has_family(#FAMILY)) register_##FAMILY();
     TORCH_FOR_EACH_FAMILY(X)
 #undef X
     register_stored();
-#define X(FAMILY) rows::FAMILY::guard_devices();
-    TORCH_FOR_EACH_FAMILY(X)
+#define X(FAMILY) \
+  if constexpr (kAbsentFamilies.empty()) rows::FAMILY::guard_devices();
+    TORCH_FOR_EACH_FAMILY(X)  // nothing of other devices is in a small library
 #undef X
     return true;
   }();

@@ -13,6 +13,7 @@
 #include "cpu/random_kernels.h"
 #include "cpu/recurrent_kernels.h"
 #include "cpu/softmax_kernels.h"
+#include "dispatch/families.h"
 #include "iterate/chain.h"
 #include "iterate/elementwise.h"
 #include "iterate/staging.h"
@@ -95,15 +96,19 @@ ReduceTables reductions;
 }  // namespace
 
 void choose_instruction_set() {
+  if constexpr (has_family("random")) set_on_cpu(TORCH_PICK_ISA(random_table)());
+  if constexpr (has_family("sparse")) set_on_cpu(*TORCH_PICK_ISA(sparse_kernels_table)), set_on_cpu(sparse_on_cpu);
+  if constexpr (has_family("loss")) set_on_cpu(class_loss_float), set_on_cpu(class_loss_double);
+  if constexpr (has_family("distance"))
+    set_on_cpu(TORCH_PICK_ISA(distance_float)()), set_on_cpu(TORCH_PICK_ISA(distance_double)());
+  if constexpr (has_family("fft")) set_on_cpu(TORCH_PICK_ISA(fft_float)()), set_on_cpu(TORCH_PICK_ISA(fft_double)());
   set_on_cpu(*TORCH_PICK_ISA(staging_table));
   set_on_cpu(*TORCH_PICK_ISA(index_kernels_table));
   set_on_cpu(*TORCH_PICK_ISA(sort_kernels_table));
-  set_on_cpu(*TORCH_PICK_ISA(sparse_kernels_table));
   set_on_cpu(*TORCH_PICK_ISA(scan_kernels_table));
   const auto reduce_table = TORCH_PICK_ISA(reduce_table);
   for (int i = 0; i < kReductions; ++i) reductions.of[i] = &reduce_table(Reduce(i));
   set_on_cpu(reductions);
-  set_on_cpu(TORCH_PICK_ISA(random_table)());
   set_on_cpu(TORCH_PICK_ISA(gemm_table)());
   set_on_cpu(TORCH_PICK_ISA(int8_table)());
   set_on_cpu(TORCH_PICK_ISA(narrow_table)());
@@ -111,12 +116,8 @@ void choose_instruction_set() {
   set_on_cpu(TORCH_PICK_ISA(softmax_double)());
   set_on_cpu(TORCH_PICK_ISA(norm_float)());
   set_on_cpu(TORCH_PICK_ISA(norm_double)());
-  set_on_cpu(TORCH_PICK_ISA(distance_float)());
-  set_on_cpu(TORCH_PICK_ISA(distance_double)());
   set_on_cpu(TORCH_PICK_ISA(recurrent_float)());
   set_on_cpu(TORCH_PICK_ISA(recurrent_double)());
-  set_on_cpu(TORCH_PICK_ISA(fft_float)());
-  set_on_cpu(TORCH_PICK_ISA(fft_double)());
   TORCH_PICK_ISA(add_pooling)(pool_f32, pool_f64, pool_i64);
   TORCH_PICK_ISA(add_pooling_last)(pool_f32);
   TORCH_PICK_ISA(add_resample)(pool_f32, pool_f64);
@@ -127,9 +128,8 @@ void choose_instruction_set() {
         TORCH_PICK_ISA(add_conv_dots), TORCH_PICK_ISA(add_conv_last), TORCH_PICK_ISA(add_conv_depthwise)})
     add(convolution);
   set_on_cpu(convolution);
-  set_on_cpu(class_loss_float), set_on_cpu(class_loss_double);
   set_on_cpu(convolutions<float>), set_on_cpu(convolutions<double>);
-  set_on_cpu(index_on_cpu), set_on_cpu(product_on_cpu), set_on_cpu(sparse_on_cpu);
+  set_on_cpu(index_on_cpu), set_on_cpu(product_on_cpu);
   set_on_cpu(scans_on_cpu), set_on_cpu(creation_on_cpu);
   set_on_cpu(sorting_on_cpu), set_on_cpu(masking_on_cpu), set_on_cpu(counting_on_cpu);
   set_on_cpu(recurrence_on_cpu), set_on_others(recurrence_by_operators);
