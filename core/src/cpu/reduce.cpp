@@ -268,7 +268,7 @@ struct Moments {
   // Whether a sum of squares was neither too large for T nor so small that squares were lost in it.
   static bool is_exact(double m2) { return m2 - m2 == 0 && (sizeof(T) == 8 || m2 > 1e-30); }
   static bool is_flat(const T* p, int64_t n, T centre) {
-    bool differs = false;
+    bool differs = centre - centre != 0;  // infinities have no distance
     for (int64_t i = 0; i < n; ++i) differs |= p[i] != centre;
     return !differs;
   }
@@ -348,7 +348,7 @@ struct Moments {
             for (int64_t k = 0; k < some; ++k) widest = max(widest, abs(row(q + k * row_stride) - c));
             is_known = true;
           }
-          if (is_exact(m2) || widest[i] == T(0))
+          if (is_exact(m2) || (widest[i] == T(0) && c[i] - c[i] == T(0)))
             join_moments(out[i], double(some), double(c[i]) + off, m2 > 0 ? m2 : 0);
           else
             join_in_doubles(out[i], q + i * sizeof(T), row_stride, some);

@@ -397,6 +397,9 @@ def test_logcumsumexp_does_not_overflow_backward():
     x = torch.full((2,), -math.inf, requires_grad=True)
     x.logcumsumexp(0).sum().backward()
     assert x.grad.tolist() == [0, 0]
+    x = torch.tensor([1.0, math.inf, 2.0], requires_grad=True)
+    x.logcumsumexp(0).sum().backward()
+    assert x.grad.tolist() == [1, 2, 0]
 
 
 @pytest.mark.parametrize("function, sign", [(torch.special.gammainc, 1), (torch.special.gammaincc, -1)])

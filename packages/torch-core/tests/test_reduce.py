@@ -419,3 +419,9 @@ def test_deviations_of_floats_are_exact_where_their_squares_are_no_floats(scale,
 def test_a_variance_that_no_double_can_hold_is_infinite():
     x = torch.tensor([1e200, 2e200], dtype=torch.float64)
     assert x.var().item() == math.inf and x[:, None].var(0).tolist() == [math.inf]
+
+
+def test_infinities_of_one_sign_have_no_variance():
+    for dtype in (torch.float32, torch.float64):
+        for x in (torch.full((3,), -math.inf, dtype=dtype), torch.full((3, 40), math.inf, dtype=dtype)):
+            assert x.var(0).isnan().all() and x.std(0).isnan().all() and x.var(-1).isnan().all()

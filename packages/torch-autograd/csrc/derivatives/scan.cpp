@@ -49,14 +49,16 @@ struct Logcumsumexp {
   Tensor grad(const Tensor& g) const {
     const Tensor &x = self, &y = result;
     Tensor nothing = torch::eq(y, number(-INFINITY));  // exp(-inf) up to here: no slope, and inf - inf is to be avoided
-    Tensor share =
-        torch::masked_fill(torch::exp(x - torch::masked_fill(y, nothing, number(0.0))), nothing, number(0.0));
+    // Of what is equal the share is one, also of infinities, whose difference is NaN.
+    const auto ratio = [&](const Tensor& part, const Tensor& whole) {
+      const Tensor gap = torch::masked_fill(part - whole, torch::eq(part, whole), number(0.0));
+      return torch::masked_fill(torch::exp(gap), nothing, number(0.0));
+    };
+    Tensor share = ratio(x, y);
     if (g.dim() == 0) return g * conj(share);
     const int64_t d = wrap_dim(dim, g.dim());
     Tensor next = neighbour(y, d, 1, INFINITY);
-    Tensor factor =
-        torch::masked_fill(torch::exp(y - torch::masked_fill(next, nothing, number(0.0))), nothing, number(0.0));
-    return conj(share) * from_the_end(g, conj(factor), d);
+    return conj(share) * from_the_end(g, conj(ratio(y, next)), d);
   }
 };
 
