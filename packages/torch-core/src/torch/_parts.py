@@ -46,6 +46,30 @@ ALIASES = {
     "profiler": "autograd.profiling",
 }
 
+# Packages of quantized layers, below ``ao.nn`` and, older, ``nn``: what PyTorch has in files of theirs is one module here.
+for _home, _module, _files in (
+    ("quantized.modules", "quantized.modules", "activation batchnorm conv dropout embedding_ops linear normalization rnn utils"),
+    ("quantized.dynamic", "quantized.dynamic", "modules modules.conv modules.linear modules.rnn"),
+    ("quantized.reference", "quantized.reference.modules", "modules.conv modules.linear"),
+    ("qat", "qat.modules", "modules.embedding_ops modules.linear"),
+    ("qat.dynamic", "qat.dynamic", "modules modules.linear"),
+    ("intrinsic", "intrinsic", "modules modules.fused"),
+    ("intrinsic.qat", "intrinsic.qat", "modules.linear_fused modules.linear_relu"),
+    ("intrinsic.quantized", "intrinsic.quantized", "modules modules.bn_relu modules.conv_relu modules.linear_relu"),
+    ("intrinsic.quantized.dynamic", "intrinsic.quantized.dynamic", "modules modules.linear_relu"),
+):  # fmt: skip
+    for _file in _files.split():
+        ALIASES[f"ao.nn.{_home}.{_file}"] = f"ao.nn.{_module}"
+        ALIASES[f"nn.{_home}.{_file}".replace("quantized.reference", "quantized._reference")] = f"ao.nn.{_module}"
+
+ALIASES["ao.nn.quantized.modules.functional_modules"] = "ao.nn.quantized.modules"
+
+# Modules that PyTorch had, and what has taken their place.
+GONE = dict.fromkeys(
+    ("ao.quantization.quantize_pt2e", "ao.quantization.quantizer", "ao.quantization.pt2e"),
+    "PyTorch has it no longer, the distribution 'torchao' does; torch.ao.quantization.quantize_fx quantizes graphs",
+)
+
 # Parts that libraries import whether or not they need them, with the file that answers in their absence.
 FACES = {
     "_dynamo": join("_faces", "_dynamo", "__init__.py"),
@@ -86,6 +110,8 @@ class Finder:
             from importlib.machinery import ModuleSpec
 
             return ModuleSpec(name, Alias(f"torch.{ALIASES[part]}"))
+        if above == "torch" and part in GONE and _imports(sys._getframe(1)):
+            raise ModuleNotFoundError(f"No module named {name!r}: {GONE[part]}", name=name)
         if above != "torch" or (part not in PARTS and part not in FACES):
             return None
         folders = sys.modules["torch"].__path__

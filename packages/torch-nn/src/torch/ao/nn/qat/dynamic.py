@@ -26,3 +26,6 @@ class Linear(qat.Linear):
                 "Linear: dynamic quantization looks at the range of each input; this qconfig's activations "
                 f"({type(qconfig.activation()).__name__}) remember earlier ones: give them averaging_constant=1"
             )
+
+
+__path__: list[str] = []  # a package, all files of which are this module (torch._parts)

@@ -298,3 +298,5 @@ Conv1d, Conv2d, Conv3d = map(_dynamic, ("Conv1d", "Conv2d", "Conv3d"))
 ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = map(
     _dynamic, ("ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d")
 )
+
+__path__: list[str] = []  # a package, all files of which are this module (torch._parts)

@@ -25,3 +25,6 @@ class LinearReLU(nnqd.Linear):
 
     def _get_name(self) -> str:
         return "DynamicQuantizedLinearReLU"
+
+
+__path__: list[str] = []  # a package, all files of which are this module (torch._parts)

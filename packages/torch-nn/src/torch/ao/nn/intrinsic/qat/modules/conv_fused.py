@@ -1,10 +1,26 @@
 """A convolution and a batch norm that are rounded as one, of any number of dims."""
 
 from torch import nn
-from torch.ao.nn.intrinsic.qat import _WithNorm
+from torch.ao.nn.intrinsic.qat import (
+    ConvBn1d,
+    ConvBn2d,
+    ConvBn3d,
+    ConvBnReLU1d,
+    ConvBnReLU2d,
+    ConvBnReLU3d,
+    ConvReLU1d,
+    ConvReLU2d,
+    ConvReLU3d,
+    _WithNorm,
+    freeze_bn_stats,
+    update_bn_stats,
+)
 from torch.ao.nn.qat.modules.conv import _ConvNd
 
-__all__ = []
+__all__ = [
+    "ConvBn1d", "ConvBn2d", "ConvBn3d", "ConvBnReLU1d", "ConvBnReLU2d", "ConvBnReLU3d", "ConvReLU1d", "ConvReLU2d", "ConvReLU3d",
+    "freeze_bn_stats", "update_bn_stats",
+]  # fmt: skip
 
 
 class _ConvBnNd(_WithNorm, _ConvNd):
