@@ -163,7 +163,7 @@ def sets_grad_flag():
     return f
 
 
-@case(tensors((3,)), False)
+@case(tensors((3,)), True)
 def data_attribute():
     def f(x):
         x.data.add_(1)

@@ -24,6 +24,8 @@ TRANSFORMED = {
     "value_beside_it": lambda x: torch.func.grad_and_value(lambda a, b: ((a * b).sum(), a), 1, has_aux=True)(x, x + 1),
     "vjp": lambda x: torch.func.vjp(torch.exp, x)[1](x),
     "jvp": lambda x: torch.func.jvp(lambda a: a.sin() * a, (x,), (x + 1,)),
+    "jvp_of_one": lambda x: torch.func.jvp(torch.exp, (x,), (x + 1,)),
+    "jvp_of_softmax": lambda x: torch.func.jvp(lambda a: a.softmax(-1), (x,), (x + 1,)),
     "jacobians": lambda x: (torch.func.jacrev(torch.tanh)(x[0]), torch.func.jacfwd(torch.tanh)(x[0])),
     "hessian": lambda x: torch.func.hessian(lambda a: (a**3).prod())(x[1]),
     "linearize": lambda x: torch.func.linearize(torch.cos, x)[1](x),
@@ -63,6 +65,20 @@ def test_a_transform_that_cannot_be_captured_leaves_the_thread_as_it_was():
     g = torch.compile(lambda x: x.numpy(), fullgraph=True)
     with pytest.raises(torch._dynamo.exc.Unsupported):  # it is looked at, as everything that this thread calls
         g(X)
+
+
+def test_a_compiled_function_runs_as_it_was_written_within_a_transform():
+    f = lambda a, b: (a @ b).tanh().sum()
+    compiled, row = torch.compile(f, fullgraph=True), X[0]
+    for _ in range(2):
+        for g, h in ((compiled, f), (torch.compile(f, fullgraph=True), f)):
+            assert torch.equal(torch.vmap(g, (0, None))(X, row), torch.vmap(h, (0, None))(X, row))
+            per_row = [torch.vmap(torch.func.grad(each), (0, None))(X, row) for each in (g, h)]
+            assert torch.equal(*per_row)
+            tangents = [torch.func.jvp(lambda a, f=each: f(a, row), (row,), (row + 1,)) for each in (g, h)]
+            assert all(map(torch.allclose, *tangents))
+            assert torch.allclose(torch.func.hessian(g)(row, row), torch.func.hessian(h)(row, row))
+        assert torch.equal(compiled(row, row), f(row, row))
 
 
 def test_gradients_go_through_a_transform_that_was_captured():

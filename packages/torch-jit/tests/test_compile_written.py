@@ -63,3 +63,55 @@ def test_what_is_written_to_and_saved_for_a_gradient_is_written_to_once():
         x, y = (torch.ones(3, requires_grad=True) for _ in range(2))
         compiled(x, by).backward(), decayed(y, by, other).backward()
         assert torch.equal(x.grad, y.grad) and torch.equal(held, other) and held._version == other._version
+
+
+def averaged(net, other, by):
+    with torch.no_grad():
+        for a, b in zip(net.parameters(), other.parameters()):
+            a.data.mul_(by).add_(b.data, alpha=1 - by)
+        held = net.state_dict()
+        for name, b in other.state_dict().items():
+            if not b.dtype.is_floating_point:
+                held[name].copy_(b)
+        return held["1.running_mean"].clone()
+
+
+def test_averages_of_weights_go_through_data_and_state():
+    one, two = pairs_of_norms()
+    other, _ = pairs_of_norms()
+    compiled = torch.compile(averaged, fullgraph=True)
+    for by in (0.9, 0.8, 0.7, 0.6):
+        other(torch.randn(4, 3))
+        assert torch.equal(compiled(one, other, by), averaged(two, other, by))
+        for a, b in zip(one.state_dict().values(), two.state_dict().values()):
+            assert torch.equal(a, b)
+    assert captures(compiled) == 2
+
+
+def test_writes_to_data_are_not_counted():
+    def clamped(weight):
+        weight.data.clamp_(-1, 1)
+        return weight.data.norm()
+
+    compiled = torch.compile(clamped, fullgraph=True)
+    for _ in range(3):
+        weight = torch.full((3,), 2.0, requires_grad=True)
+        loss = weight.square().sum()
+        assert torch.equal(compiled(weight), torch.ones(3).norm()) and weight._version == 0
+        loss.backward()
+        assert torch.equal(weight.grad, torch.full((3,), 2.0))
+
+
+def test_data_that_is_written_to_beside_gradients_is_cut_around():
+    def f(weight, x):
+        loss = (weight * x).sum()
+        weight.data.mul_(2)
+        return loss
+
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="data is written to beside gradients"):
+        torch.compile(f, fullgraph=True)(torch.ones(2, requires_grad=True), torch.ones(2))
+    compiled = torch.compile(f)
+    for _ in range(3):
+        weight, x = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+        compiled(weight, x).backward()
+        assert torch.equal(x.grad, torch.full((2,), 2.0)) and torch.equal(weight, x.grad)

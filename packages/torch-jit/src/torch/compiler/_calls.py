@@ -19,6 +19,7 @@ import torch
 
 from . import _modules, _transforms
 from ._attributes import plain_attribute, registered_attribute
+from ._builtins import OF_C, answer, followed, iterated
 from ._guards import TYPES, is_key, of_class
 from ._in_place import Forward
 from ._numbers import Number, extreme
@@ -29,6 +30,7 @@ from ._tables import (
     ABSTRACT,
     BASES,
     BY_IDENTITY,
+    CALLING,
     CONTAINERS,
     DICTS,
     FINDING,
@@ -52,11 +54,6 @@ from ._tables import (
     module_class,
     tensors_in,
 )  # fmt: skip
-
-_OF_C = (
-    types.BuiltinFunctionType, types.MethodWrapperType, types.WrapperDescriptorType, types.MethodDescriptorType, operator.itemgetter,
-)  # fmt: skip
-
 
 #: methods of ``torch.nn.Module`` that are not looked into; where modules stand that hold others
 _OF_MODULES = ("__call__", "__init__", "__setattr__", "__delattr__")
@@ -91,7 +88,7 @@ def call(observer, function, args, kwargs):
         return _operator(observer, function, args, kwargs)
     if isinstance(function, type):
         return _make(observer, function, args, kwargs)
-    if kind in _OF_C:
+    if kind in OF_C:
         return _builtin(observer, function, args, kwargs)
     if is_registered(kind):
         return _used(observer, function, args, kwargs, lambda: registered(observer, function, args, kwargs))
@@ -398,8 +395,12 @@ def _builtin(observer, function, args, kwargs):
         return SPECIAL[function](observer, args, kwargs)
     if known and function in (max, min) and not kwargs and (found := extreme(function, args)) is not None:
         return found
+    if known and (found := answer(observer, function, args)) is not None:
+        return found
     if known and function in ITERATING:
-        args = _iterated(observer, function, args)
+        args = iterated(observer, function, args)
+    if known and function in CALLING:
+        args, kwargs = followed(observer, args, kwargs)
     if isinstance(owner, torch.Tensor) or getattr(function, "__objclass__", None) is torch.Tensor:
         if name in OF_TENSORS:
             if name != "to" and any(True for t in tensors_in((args, kwargs))):
@@ -418,6 +419,8 @@ def _builtin(observer, function, args, kwargs):
     ):
         if name in MUTATING:
             observer.changes(owner)
+        if name == "sort":
+            args, kwargs = followed(observer, args, kwargs)
         if name in BY_IDENTITY and not all(_is_simple(each) or _is_itself(each) for each in args[:1]):
             observer.stop(f"{name}() looks for an object")
         return function(*args, **kwargs)
@@ -459,36 +462,11 @@ def _builtin(observer, function, args, kwargs):
 def _check_given(observer, args, kwargs):
     """Functions of C that other functions of C are given would be called unseen; methods may change what they are called on."""
     for each in (*args, *kwargs.values()):
-        changes = isinstance(each, _OF_C) and getattr(each, "__name__", "") in MUTATING
+        changes = isinstance(each, OF_C) and getattr(each, "__name__", "") in MUTATING
         if changes and hasattr(each, "__self__"):
             observer.changes(each.__self__)
         elif changes or is_strange(each):
             observer.stop(f"{named(each)}() is called")
-
-
-def _iterated(observer, function, args):
-    """The arguments of a builtin that iterates: over all of them, or the first."""
-    if function is zip:
-        return tuple(map(observer.iter, args))
-    if not args or (len(args) > 1 and function in (max, min)):
-        return args
-    if function is dict and _is_mapping(args[0]):
-        return (_items(observer, args[0]),)
-    return args if function is reversed else (observer.iter(args[0]), *args[1:])
-
-
-def _is_mapping(value):
-    """Whether a dict is made of the keys of an object of Python, and what it has under each."""
-    kind = type(value)
-    return isinstance(of_class(kind, "keys"), types.FunctionType) and not is_kind_of(
-        kind, dict, collections.OrderedDict
-    )
-
-
-def _items(observer, mapping):
-    """The items of an object that is a mapping by its methods."""
-    get = observer.attr(mapping, "__getitem__")
-    return [(key, observer.apply(get, key)) for key in observer.iter(observer.apply(observer.attr(mapping, "keys")))]
 
 
 def _is_simple(value):
@@ -521,11 +499,15 @@ def _make(observer, kind, args, kwargs):
         return kind(*map(as_python, args), **kwargs)
     if kind in (int, float, bool) and len(args) == 1 and (found := number_of(observer, kind, args[0])) is not None:
         return found
+    if (found := answer(observer, kind, args)) is not None:
+        return found
     if kind in PURE:
+        if kind in CALLING:
+            args, kwargs = followed(observer, args, kwargs)
         _check_given(observer, args, kwargs)
         if kind is range:  # counted in C
             args = tuple(a.or_escape("counts a range") if isinstance(a, Number) else a for a in args)
-        return kind(*(_iterated(observer, kind, args) if kind in ITERATING else args), **kwargs)
+        return kind(*(iterated(observer, kind, args) if kind in ITERATING else args), **kwargs)
     if issubclass(kind, BaseException):
         return kind(*args, **kwargs)
     if kind in SPECIAL:

@@ -10,11 +10,12 @@ import torch
 from torch._dynamo import config, exc, utils
 from torch.jit import _ir as ir
 
-from . import _backends, _cuts, _dynamic, _found, _stances, _tables
+from . import _backends, _cuts, _dynamic, _found, _stances, _tables, _transforms
 from ._guards import same_value, state_of_thread
 from ._observer import Observer, Reason
 from ._outputs import Outputs
 from ._sizes import Size
+from ._tables import tensors_in
 
 #: everything that is compiled, for reset()
 _all = weakref.WeakSet()
@@ -100,7 +101,7 @@ class Compiled:
         if self.parts is not None:
             return self._in_parts(args, kwargs)
         kinds = {type(a) for a in (*args, *kwargs.values())}
-        if kinds & self.left_alone:
+        if kinds & self.left_alone or _transforms.stand_for_others(tensors_in((args, kwargs))):
             return self.function(*args, **kwargs)
         if _stances.current.fails and self.captures:
             raise RuntimeError("Detected recompile when torch.compile stance is 'fail_on_recompile'")
@@ -243,9 +244,14 @@ def _finish(observer, result, compiled):
         if observer.reason is not None:
             return None
     graph.lint()
+    uncounted = observer.uncounted()
+    if observer.reason is not None:
+        return None
     guards = observer.guards
     guards.inputs, guards.apart = observer.inputs, observer.told_apart()
     run = functools.partial(compiled.backend, observer, graph, outputs.tensors, compiled)  # built where it is kept
+    if uncounted:
+        run = functools.partial(_counting, run, uncounted)
     device = torch.get_default_device() if any(map(_makes, graph.nodes())) else None
     return (
         guards.steps,
@@ -260,6 +266,21 @@ def _finish(observer, result, compiled):
         observer.sets_grad,
         pure and not changes,
     )
+
+
+def _counting(build, counts):
+    """A program that writes through ``.data``: of the writes to each of these inputs, by number, so many count."""
+    made = build()
+
+    def run(*inputs):
+        after = [(inputs[i], inputs[i]._version + count) for i, count in counts.items()]
+        try:
+            return made(*inputs)
+        finally:
+            for each, version in after:
+                ir._native._set_version(each, version)
+
+    return run
 
 
 def _writes_to_inputs(graph):

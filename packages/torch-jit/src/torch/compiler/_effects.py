@@ -70,6 +70,10 @@ class Effects:
         """``value.name = ...``: what takes the place of ``value`` there."""
         if self.reason is not None:
             return value
+        if type(value) is collections.OrderedDict and id(value) not in self.outside:  # what state_dict() gives
+            self.kept.append(value)
+            self.named.add(id(value))
+            return value
         if isinstance(value, (torch.Tensor, *FIXED)) or not (has_dict(value) or id(value) in self.made):
             self.stop(f"the attribute {name} of a {type(value).__qualname__} is set")
             return value

@@ -157,12 +157,16 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         self.inputs, self.input_of = [], {}  # slots of tensors; id -> number
         self.dtypes = {}  # of the inputs of the graph, by number
         self.examples, self.layouts, self.known_at = [], {}, {}  # of tensors among the arguments, by source
+        self.versions = {}  # of tensors among the inputs, by number: how often they had been written to
+        self.bumps = {}  # how often they were while the function ran
+        self.bare = []  # (tensor, value of its ``.data``), which is written to without being counted
         self.plain = {}  # ints and floats that were read, by source
         self.known = {}  # id -> (object, source, whether it stands under the arguments)
         self.outside = set()  # ids of containers and objects that were there before
         self.kept, self.codes, self.trusted = [], set(_DRIVERS), 0
         self.own = set()  # codes of what watches
         self.made = set()  # ids of objects that were made within
+        self.named = set()  # ids of dicts that were made within and have attributes
         self.changed = {}  # (id, name of an attribute or None): what was changed that was there before
         self.seen = set()  # (id, name) of attributes of objects from outside that were read
         self.ids = set()  # what id() gave
@@ -351,6 +355,34 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
             return False
         return True
 
+    def data_of(self, tensor):
+        """``tensor.data``."""
+        found, recording = tensor.data, ir._native.Recording(None)
+        value = self.graph.call("detach", [self.tracer.value_of(tensor)])
+        value.inferTypeFrom(found)
+        self.tracer.set_value(found, value)
+        recording.end()
+        self.tensors.add(id(found))
+        self.kept.append(found)
+        self.bare.append((tensor, value))
+        return found
+
+    def uncounted(self):
+        """Which inputs are written to, some of them through ``.data``: by number, with how many of the writes count. What is saved
+        for a gradient is told by that count, which is set when all is done: where there are gradients, there is no such program.
+        """
+        aliases = self.graph.alias_db() if self.bare else None
+        written = [tensor for tensor, value in self.bare if aliases.has_writers(value)]
+        if not written:
+            return {}
+        kinds = (v.type() for node in self.graph.nodes() for v in node.outputs())
+        if any(kind.kind() == "TensorType" and kind.requires_grad() for kind in kinds):
+            self.stop("data is written to beside gradients")
+        elif any(id(tensor) not in self.input_of for tensor in written):
+            self.stop("the data of a result is written to")
+        inputs = enumerate(self.graph.inputs())
+        return {i: self.bumps[i] for i, value in inputs if i in self.bumps and aliases.has_writers(value)}
+
     def keep_constant(self, tensor):
         """A tensor that nothing writes to, the same at each call."""
         before, first = self.graph.insertPoint(), next(iter(self.graph.nodes()), None)
@@ -403,6 +435,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
                     if collects:
                         gc.enable()
                     self.recording.end()
+                    self.bumps = {i: self.examples[i]._version - before for i, before in self.versions.items()}
                     if self.late is not None:
                         self.stop(self.late)
         except BaseException as error:

@@ -124,7 +124,9 @@ class Outputs:
         observer, kind = self.observer, type(value)
         name = self._places[id(value)] = f"m{len(self._places)}"
         base = next((b for b in reversed(BASES) if isinstance(value, b)), object)
-        if isinstance(value, dict) and not all(map(is_key, dict.keys(value))):
+        if id(value) in observer.named:
+            observer.stop(f"the result has a {kind.__qualname__} with attributes of its own")
+        elif isinstance(value, dict) and not all(map(is_key, dict.keys(value))):
             observer.stop("the result has a dict whose keys are objects")
         elif base is set and not all(map(is_key, set.__iter__(value))):
             observer.stop("the result has a set of objects")

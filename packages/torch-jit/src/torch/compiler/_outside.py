@@ -70,6 +70,7 @@ class Outside:
         self.tracer.set_value(value, v)
         self.dtypes[v.unique()] = value.dtype
         self.input_of[id(value)] = len(self.inputs)
+        self.versions[len(self.inputs)] = value._version
         self.inputs.append(slot)
         self.examples.append(value)
         self.tensors.add(id(value))

@@ -129,6 +129,8 @@ class Operators:
     def _contained(self, container, value):
         if self.reason is None and own(container, "__contains__"):
             return bool(self.apply(self.method(container, "__contains__"), value))
+        if self.reason is None and own(container, "__iter__") and of_class(type(container), "__contains__") is None:
+            return any(each is value or self.truth(self.comparison("Eq", each, value)) for each in self.iter(container))
         if self.reason is None:
             self._refuse_generated(
                 list(container) if type(container) is dict else container, value

@@ -185,6 +185,19 @@ class Rewrite(Patterns, ast.NodeTransformer):
         node.iter = self._watch("iter", node.iter, node.iter)
         return node
 
+    def visit_Assign(self, node):
+        node = self.generic_visit(node)
+        (target,) = node.targets if len(node.targets) == 1 else (None,)
+        if isinstance(target, (ast.Tuple, ast.List)) and not isinstance(node.value, (ast.Tuple, ast.List)):
+            node.value = self._watch("iter", node.value, node.value)
+        return node
+
+    def visit_Starred(self, node):
+        node = self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.value = self._watch("iter", node.value, node.value)
+        return node
+
     def visit_With(self, node):
         node = self.generic_visit(node)
         for item in node.items:

@@ -41,7 +41,14 @@ for _module in (math, operator, itertools):
 PURE -= {operator.setitem, operator.delitem, operator.attrgetter, operator.methodcaller}
 PURE -= {getattr(operator, n) for n in dir(operator) if n.startswith("i") and n[1:] in dir(operator)}
 #: builtins that iterate
-ITERATING = frozenset((enumerate, zip, list, tuple, set, frozenset, sum, any, all, iter, reversed, max, min, dict))
+ITERATING = frozenset(
+    (enumerate, zip, list, tuple, set, frozenset, sum, any, all, iter, reversed, max, min, dict, sorted, map, filter)
+)
+#: of Python's own, what calls a function that it is given
+CALLING = frozenset((
+    map, filter, sorted, max, min, functools.reduce, itertools.accumulate, itertools.dropwhile, itertools.filterfalse,
+    itertools.groupby, itertools.starmap, itertools.takewhile,
+))  # fmt: skip
 #: methods in C of tensors that are no operators
 OF_TENSORS = frozenset((
     "dim", "element_size", "get_device", "is_complex", "is_contiguous", "is_floating_point", "is_same_size",

@@ -9,6 +9,8 @@ import sys
 
 import torch
 
+from ._tables import tensors_in
+
 #: what makes a function of a function; what calls one, and may give a function
 _MAKING = ("vmap", "grad", "grad_and_value", "jacrev", "jacfwd", "hessian")
 _CALLING = ("vjp", "jvp", "linearize")
@@ -30,6 +32,12 @@ def behind(tensor):
     for each in inner:
         if each is not None:
             yield from behind(each)
+
+
+def stand_for_others(tensors):
+    """Whether tensors are batches or dual numbers of a transform that calls a compiled function: it runs as it was written."""
+    functions = sys.modules.get("torch.autograd._C")
+    return functions is not None and functions._level_among(tuple(tensors))[0] > 0
 
 
 def _watched(observer, function):
@@ -56,6 +64,10 @@ def _run(observer, function, args, kwargs):
     finally:
         observer.transforms -= 1
         observer.working, observer.transforming = before
+    if observer.reason is None and not observer.transforms:
+        for each in tensors_in(result):  # a dual number's primal is a tensor beside the operator's result
+            if not observer.tracer.has_value(each) and observer.tracer.has_alias(each):
+                observer.tracer.value_of(each)
     if observer.reason is None and not observer.result(result):
         observer.stop("a transform of torch.func gives a tensor that is not recorded")
     return result
