@@ -92,6 +92,14 @@ bool fit(Cell& c, const TypePtr& t) {
   }
   const TypePtr& inner = t->is(TypeKind::Optional) ? t->element() : t;
   switch (inner->kind()) {
+    case TypeKind::Bool:  // of an int, or a tensor of one number, its truth
+      if (const Tensor* n = number_in(c)) {
+        c = Cell(item(*n).to_complex() != 0.0);
+        return true;
+      }
+      if (!c.is(Cell::Tag::Int)) return false;
+      c = Cell(c.to_int() != 0);
+      return true;
     case TypeKind::Int:  // a bool is an int, and so is a tensor of one
       if (const Tensor* n = number_in(c); n && is_integral(n->dtype())) {
         c = Cell(item(*n).to_int());

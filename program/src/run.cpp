@@ -42,7 +42,7 @@ std::string traced(std::string text, const std::string& frame, const std::string
 [[noreturn]] void raise(const std::vector<Cell>& in) {
   std::string text = in.empty() || in[0].is_none() ? "" : in[0].str(), name = "RuntimeError";
   if (in.size() > 1 && in[1].is(Cell::Tag::String)) name = in[1].to_string();
-  name = name.substr(name.rfind('.') + 1);
+  if (name.starts_with("builtins.")) name.erase(0, std::string_view("builtins.").size());
   ErrorKind kind = ErrorKind::Runtime;
   for (const KnownError& k : kKnownErrors)
     if (name == k.name) kind = k.kind;

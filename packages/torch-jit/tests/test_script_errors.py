@@ -350,3 +350,37 @@ def test_annotations_of_tensors_of_one_dtype_are_tensors_with_a_warning():
     with pytest.warns(UserWarning, match="TorchScript will treat type annotations of Tensor dtype-specific subtypes"):
         compiled = torch.jit.script(same)
     assert compiled(torch.ones(1)).item() == 1
+
+
+class Unfit(ValueError):
+    pass
+
+
+def test_an_exception_of_ones_own_is_named_with_its_module():
+    def check(x: Tensor):
+        raise Unfit("no fit")
+
+    compiled, file = torch.jit.script(check), io.BytesIO()
+    torch.jit.save(compiled, file)
+    for each in (compiled, torch.jit.load(io.BytesIO(file.getvalue()))):
+        with pytest.raises(torch.jit.Error, match=f"{__name__}.Unfit: no fit"):
+            each(torch.ones(1))
+
+
+def test_tolist_without_an_annotation_says_what_is_missing():
+    refused(lists_of_what, "Expected type hint for result of tolist()", "y: List[float] = x.tolist()")
+
+
+def lists_of_what(x: Tensor):
+    return x.tolist()
+
+
+def test_constructors_of_old_tensors_take_lists_only():
+    def sized(n: int):
+        return torch.FloatTensor(n)
+
+    def named():
+        return torch.LongTensor(hello="1")
+
+    refused(sized, "FloatTensor", "a list of numbers is expected", "torch.empty")
+    refused(named, "LongTensor(hello=)")

@@ -578,3 +578,23 @@ def test_arguments_without_a_type_have_those_of_example_inputs():
     assert torch.jit.script(Summed())(x, torch.tensor([3.0, 4.0])).item() == 5  # a program of its own
     with pytest.raises(TypeError, match="List\\[float\\]"):
         listed(x, torch.ones(2))
+
+
+class Counted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(2, 2)
+        self.saved: int = 0
+
+    @torch.jit.export
+    def _save_to_state_dict(self, destination: dict[str, torch.Tensor], prefix: str, keep_vars: bool):
+        self.saved += 1
+
+    def forward(self, x):
+        return self.inner(x)
+
+
+def test_an_exported_method_stands_in_place_of_what_every_module_has():
+    compiled = torch.jit.script(nn.Sequential(Counted()))
+    assert list(compiled.state_dict()) == ["0.inner.weight", "0.inner.bias"]
+    assert compiled[0].saved == 1

@@ -5,6 +5,7 @@ import math
 import random
 import textwrap
 
+import numpy
 import pytest
 import torch
 
@@ -262,3 +263,29 @@ def test_a_script_asks_whether_a_tensor_is_sparse_by_rows():
 
     assert by_rows(torch.eye(2).to_sparse_csr())
     assert not by_rows(torch.eye(2))
+
+
+def test_bools_are_taken_from_numbers_and_tensors_of_one():
+    @torch.jit.script
+    def flag(x: bool) -> bool:
+        return x
+
+    @torch.jit.script
+    def count(x: list[bool]) -> int:
+        return sum([1 for each in x if each])
+
+    given = (1, 0, torch.tensor(True), torch.tensor(0.0), numpy.bool_(True), numpy.bool_(False))
+    assert [flag(each) for each in given] == [True, False, True, False, True, False]
+    assert count([0, 1, True, 2]) == 3
+    for odd in (2.0, "x", None, torch.ones(2)):
+        with pytest.raises(TypeError, match="flag.*Expected a value of type 'bool'"):
+            flag(odd)
+
+
+def test_constructors_of_old_tensors_make_tensors_of_their_dtype():
+    source = """
+    def made(n: int):
+        return torch.LongTensor([n, 2]), torch.FloatTensor([[1.5], [2.0]]), torch.BoolTensor([n, 0]), torch.DoubleTensor()
+    """
+    for found, expected in zip(*both(source, "made", 3), strict=True):
+        assert found.dtype == expected.dtype and torch.equal(found, expected)

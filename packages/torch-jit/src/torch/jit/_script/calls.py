@@ -430,6 +430,9 @@ class Calls:
                 return self.python_operator(name, operators.operator(name), [value, *args], kwargs)
             if inspect.isfunction(fn):
                 return self._python_method(fn, value, args, kwargs)
+            if name == "tolist":
+                hint = "annotate the list that it makes: y: List[float] = x.tolist()"
+                raise self.error("Expected type hint for result of tolist()", hint)
             names = [each for each in dir(torch.Tensor) if not each.startswith("_")]
             raise self.error(f"'Tensor' object has no attribute or method {name!r}", nearest(name, names))
         return self.row(name, [value, *args], kwargs)

@@ -150,6 +150,10 @@ class RecursiveScriptModule(ScriptModule):
         own.pop("training", None)
         own["_written"] = None
         if python is not None:
+            for name in _exported(python):  # in place of what every module has, as `_save_to_state_dict`
+                method = None if name.startswith("__") or name not in dir(nn.Module) else kind.find_method(name)
+                if method is not None:
+                    own[name] = self._method(name, method)
             own["_non_persistent_buffers_set"] = set(python._non_persistent_buffers_set)
             for hooks in ("_state_dict_hooks", "_load_state_dict_pre_hooks"):
                 own[hooks] = dict(getattr(python, hooks, {}))

@@ -356,7 +356,8 @@ class Printer:
         return f"{self.annotation(node.output().type())}.__new__({self.annotation(node.output().type())})"
 
     def write_RaiseException(self, node, args):
-        return f'ops.prim.RaiseException({args[0]}, "builtins.{constant(node.input(1))}")'
+        kind = constant(node.input(1))
+        return f'ops.prim.RaiseException({args[0]}, "{kind if "." in kind else f"builtins.{kind}"}")'
 
     def write_is_list(self, node, args):
         return f"isinstance({args[0]}, {node.kind().rpartition('_')[2]})"

@@ -21,6 +21,7 @@ LISTINGS = {
     **dict.fromkeys(("parameters", "named_parameters"), "_parameters"),
     **dict.fromkeys(("buffers", "named_buffers"), "_buffers"),
 }
+_OLD_TYPE = type(torch.FloatTensor)  # the class of torch.LongTensor and its like
 
 
 class Selves:
@@ -306,6 +307,22 @@ class Selves:
         made.s_("name", name)
         return self._unpacked(made.output())
 
+    def _old_tensor(self, cls, args, kwargs):
+        """``torch.LongTensor([1, 2])``: a tensor of this dtype of what a list holds."""
+        held = (
+            self.unrolled(args[0]) is not None or self.type_of(args[0]).kind() == "ListType"
+            if len(args) == 1
+            else False
+        )
+        if kwargs or not (held or not args):
+            given = ", ".join([*map(self.describe, args), *(f"{name}=" for name in kwargs)])
+            raise self.error(
+                f"{cls.__name__}({given}): a list of numbers is expected",
+                f"torch.tensor, torch.empty and .to({cls.dtype}) take others",
+            )
+        dtype = {"dtype": Static(cls.dtype)}
+        return self.row("tensor", args, dtype) if args else self.row("empty", [Static([0])], dtype)
+
     def construct(self, cls, args, kwargs):
         """``Class(...)``: of a named tuple, an enum, a script class."""
         if types.is_named_tuple(cls):
@@ -326,6 +343,8 @@ class Selves:
             )
         if issubclass(cls, torch.Tensor):
             return self.row("tensor", args, kwargs)
+        if isinstance(cls, _OLD_TYPE) and cls.__module__ == "torch":
+            return self._old_tensor(cls, args, kwargs)
         if all(isinstance(each, Static) for each in (*args, *kwargs.values())) and issubclass(
             cls, __import__("enum").Enum
         ):

@@ -355,7 +355,7 @@ class Statements:
             item = self.visit(exception.func if call else exception)
             known = item.value if isinstance(item, Static) else None
         if isinstance(known, type) and issubclass(known, BaseException):
-            kind = known.__name__
+            kind = known.__name__ if known.__module__ == "builtins" else f"{known.__module__}.{known.__qualname__}"
         elif not call:
             raise self.error("exceptions must derive from BaseException: raise a class of exceptions or a call of one")
         if call and exception.args:

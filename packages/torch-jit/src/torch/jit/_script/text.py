@@ -182,7 +182,7 @@ class TextEmitter(Emitter):
             return self.row(name, [item for i, item in enumerate(args) if i not in by_name], kwargs)
         if operator.space == "prim" and operator.name == "RaiseException":
             kind = args[1].value if len(args) > 1 and isinstance(args[1], Static) else None
-            kind = (kind or "RuntimeError").rpartition(".")[2]
+            kind = (kind or "RuntimeError").removeprefix("builtins.")
             self.node("prim::RaiseException", [self.value(args[0]), self.constant(kind)])
             return Static(None)
         if operator.space == "prim" and operator.name.removeprefix("Enum").lower() in ("name", "value"):
