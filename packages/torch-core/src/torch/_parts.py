@@ -38,6 +38,7 @@ ALIASES = {
     "hub": "utils.hub",
     "_C._nn": "nn.functional",
     "quantization": "ao.quantization",
+    "quantization._numeric_suite": "ao.ns._numeric_suite",
     "sparse._triton_ops": "_faces.triton_ops",
     "sparse._triton_ops_meta": "_faces.triton_ops_meta",
     "_C._functorch": "_functorch._batches",

@@ -2,6 +2,6 @@
 
 from torch import _seams
 
-__all__ = ["nn", "pruning", "quantization"]
+__all__ = ["nn", "ns", "pruning", "quantization"]
 
 __getattr__, __dir__ = _seams.later(globals(), modules=__all__)
