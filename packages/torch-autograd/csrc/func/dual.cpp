@@ -40,7 +40,8 @@ Tensor part_of_each(const Tensor& wholes, const Tensor& base, const Tensor& part
   return as_strided(wholes, sizes, strides, wholes.storage_offset() + part.storage_offset() - base.storage_offset());
 }
 
-// The part of `whole`, a tensor laid out as `base`, that lies where `part` lies in `base`; undefined: there is no such.
+}  // namespace
+
 Tensor part_of(const Tensor& whole, const Tensor& base, const Tensor& part) {
   if (is_complex(base.dtype()) && part.dtype() == real_of(base.dtype()))
     return part_of(view_as_real(whole), view_as_real(base), part);
@@ -59,6 +60,8 @@ Tensor part_of(const Tensor& whole, const Tensor& base, const Tensor& part) {
   return as_strided(whole, part.sizes(), part.strides(),
                     whole.storage_offset() + part.storage_offset() - base.storage_offset());
 }
+
+namespace {
 
 // A tensor that has none gets a tangent of zeros, because `written` is about to be written into it. A view's is a part
 // of the one of its base.

@@ -74,6 +74,9 @@ bool have_one_storage(const Tensor& a, const Tensor& b);
 // Gives results their tangents, those without one stay as they are. Of a view they are views of both.
 void join(Result& result, Result& tangents, uint64_t level, const Tensor* viewed);
 
+// The part of `whole`, a tensor laid out as `base`, that lies where `part` lies in `base`; undefined: there is no such.
+Tensor part_of(const Tensor& whole, const Tensor& base, const Tensor& part);
+
 // --- rules: false where they do not hold, and nothing has been done ---
 
 // Views, operators linear in one tensor, products.

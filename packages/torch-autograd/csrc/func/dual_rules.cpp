@@ -32,6 +32,21 @@ void look_at(DualCall& c, const Dual& self, uint64_t level, Result& result) {
   join(result, tangents, level, &c.given(0));
 }
 
+// A view of places in memory, where the tangent has the same; what reaches beyond it has none.
+bool look_at_places(DualCall& c, const Dual& self, uint64_t level, Result& result) {
+  Result view, tangents;
+  c.run(view);
+  try {
+    tangents.tensors[0] = part_of(self.tangent, self.primal, view.tensors[0]);
+  } catch (const Error&) {
+    return false;
+  }
+  if (!tangents.tensors[0]) return false;
+  result = std::move(view);
+  join(result, tangents, level, &c.given(0));
+  return true;
+}
+
 // A new tensor, linear in one; other tensors are places.
 bool carry(DualCall& c, const Dual& self, uint64_t level, Result& result) {
   for (int i = 1; i < c.row.schema.count; ++i) {
@@ -176,6 +191,7 @@ bool push_linearly(DualCall& c, uint64_t level, Result& result) {
     look_at(c, *self, level, result);
     return true;
   }
+  if (self && c.row.attr.is_view) return look_at_places(c, *self, level, result);
   if (way == Tangent::Product) {
     multiply(c, level, result);
     return true;
