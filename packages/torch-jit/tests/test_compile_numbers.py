@@ -105,13 +105,24 @@ def test_places_in_tensors_are_ints_that_change(name):
     [
         lambda x, n: torch.full((1, 3), n // 2),
         lambda x, n: torch.arange(1, 5, n // 2),
-        lambda x, n: x.view(2, 3)[n // 2 - 1, 1],
+        lambda x, n: x.view(3, 2)[n // 2 - 1, 1],
         lambda x, n: x.view(2, 3).roll((1, n // 2), (0, 1)),
         lambda x, n: torch.full((n // 2, 1), 1),
+        lambda x, n: x.view(2, 3)[0, n // 4],
+        lambda x, n: x.view(2, 3)[n // 4, int(n * 0.25)],
     ],
 )
 def test_a_number_that_equals_another_one_in_two_calls_is_not_taken_for_it(function):
-    programs(function, [(X, n) for n in (2, 3, 4, 5, 2)])
+    programs(function, [(X, n) for n in (2, 3, 4, 5, 2, 7)])
+
+
+def test_places_that_follow_from_floats_are_told_from_others():
+    def f(x, t):
+        y = x.view(2, 3).clone()
+        y[0, int(t * 4) % 3] = 2
+        return y
+
+    programs(f, [(X, t) for t in (0.0, 0.75, 0.1, 0.25, 0.5, 1.0)])
 
 
 def test_two_ints_that_are_one_in_two_calls_stay_two():

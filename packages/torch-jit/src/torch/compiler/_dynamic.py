@@ -35,6 +35,7 @@ _OF_SIZES = frozenset((
 _MOST_FORKS = 8  #: pairs of calls that go different ways, which a function is watched for
 _MOST_SIZES = 6  #: different ones that are tried one by one
 _SHIFTS = (1, -1, 2, 5)  #: to other ints in place of those that are read
+_FAR = (1, -1, 2, 5, -2, 9, 3, -5, 17)  #: to numbers that no call has
 _BIG = 1 << 20  #: elements of a tensor that is not doubled
 _FACTORS = ((3, 5, 7, 11), (5, 7, 11, 13))  #: of sizes that are made up, so that they are no numbers of the program
 
@@ -422,25 +423,30 @@ class Again:
         if not alike or self.forks:
             return None
         if variation.numbers and not variation.reads:
-            return found[0] if self._holds_elsewhere(found[0], variation, layouts[0]) else None
+            return found[0] if self._holds_elsewhere(watcher, other, variation, layouts[0]) else None
         return self._of_other_ints(found[0], variation, layouts[0]) if watcher.space.mixes else found[0]
 
-    def _holds_elsewhere(self, first, variation, layouts):
-        """Whether the program is the same for numbers of no call: one that equals another number of the program in both calls
-        (``full((1, 3), i // 2)`` of 2 and 3) stands in its place by chance, and others tell.
+    def _holds_elsewhere(self, first, second, variation, layouts):
+        """Whether the program is the same for numbers of no call. An int that equals another one of the program in both calls
+        (``x[1, i // 2]`` of 2 and 3) may stand in its place by chance: there are more calls until each such int has changed.
         """
-        watched, _ = first
-        for shift in range(len(_SHIFTS)):
+        told = [first.space.told_by_value, second.space.told_by_value]
+        for shift in range(len(_FAR)):
             moved = {at: _shifted(*both, shift + k) for k, (at, both) in enumerate(variation.numbers.items())}
-            if not watched.holds(self.layouts, moved):
+            if not first.holds(self.layouts, moved):
                 continue
             other = dataclasses.replace(variation, numbers={at: (new, new) for at, new in moved.items()})
+            watcher = Resized(other, 1, self.observer.found is not None)
             try:
-                found = self._steps(Resized(other, 1, self.observer.found is not None), layouts, other)
+                found = self._steps(watcher, layouts, other)
             except (Exception, Escaped):  # there is no such index, or no such size
                 continue
             if found is not None:
-                return _signature(found[0].graph) == _signature(watched.graph)
+                if _signature(watcher.graph) != _signature(first.graph):
+                    return False
+                told.append(watcher.space.told_by_value)
+                if all(len(set(each)) > 1 for each in zip(*told, strict=True)):
+                    return True
         return False
 
     def _steps(self, watcher, layouts, variation):
@@ -477,12 +483,11 @@ class Again:
 
 
 def _shifted(before, now, by):
-    """A number near one that is that of neither call."""
-    shift = _SHIFTS[by % len(_SHIFTS)]
+    """A number that is that of neither call."""
+    shift = _FAR[by % len(_FAR)]
     if type(now) is float:
-        return now * (1 + shift / 16) + (now == 0) * shift
-    found = now + shift
-    return found if found != before else now + 2 * shift
+        return now * (1 + shift / 4) + shift / 16
+    return now + shift if now + shift != before else now + 3 * shift
 
 
 def _dims_of(free, layouts):

@@ -18,7 +18,7 @@ from ._sizes import _VARIABLE, Size
 __all__ = ["KNOWN", "MATH", "Number", "changed", "extreme"]
 
 _MOST = 1 << 31  #: of ints: products of two are numbers of 64 bits
-KNOWN = {**vars(math), "abs": abs, "int": int, "round": round}  #: what texts of numbers call
+KNOWN = {**vars(math), "abs": abs, "float": float, "int": int, "round": round}  #: what texts of numbers call
 _MOST_POWER = 8  #: of a number that changes
 
 
@@ -102,7 +102,7 @@ class Number(Size):
             return self != 0
         if kind is int and not self.space.reads:
             return self._in_words("int", int, "Int")
-        said = self.text if kind is float else None
+        said = f"float({self.text})" if kind is float and self.text else None
         return Number(self.space, kind(self.number), said, (kind.__name__.capitalize(), None, self))
 
     def _in_words(self, said, function, name, least=-(_MOST**2), most=_MOST**2):

@@ -35,6 +35,7 @@ class Space:
         # Whether numbers are read of tensors; names of those that guards ask for, and of those that they hold to one value;
         # whether an int among others was put where only its value tells it from them.
         self.reads, self.read, self.pinned, self.mixes = reads, set(), set(), False
+        self.told_by_value = []  # those ints
         self.extents = Extents(observer.graph, observer.examples)
         self.conditions = []  # texts over the variables
         self.pending = []  # where sizes were made numbers that no operator has taken yet
@@ -217,6 +218,7 @@ class Size:
             tracer.note_number(self.number, self.value(), place)
         else:
             self.space.mixes = True
+            self.space.told_by_value.append(self.number)
             tracer.note_int(self.number, tracer.value_of(self.stand()))
         return self.number
 
