@@ -110,3 +110,97 @@ def test_a_parametrized_layer_is_traced_but_not_while_it_is_cached():
         layer(x)
         with pytest.raises(RuntimeError, match="Cannot trace a model while caching .*weight"):
             torch.jit.trace(layer, x)
+
+
+class Exporting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear, self.factors = nn.Linear(3, 3), [2, 3]
+
+    @torch.jit.export
+    def chosen(self, x, k: int = 1):
+        if bool(x.sum() > 0):
+            return x * self.factors[k]
+        return self.linear(x)
+
+    def forward(self, x):
+        return self.linear(x)
+
+
+class AroundExporting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part, self.norm = Exporting(), nn.BatchNorm1d(3)
+
+    @torch.jit.export
+    def both(self, x):
+        return self.part.chosen(x, 0) + self.part.chosen(-x)
+
+    def forward(self, x):
+        return self.norm(self.part(x))
+
+
+def test_exported_methods_are_scripts_beside_what_is_traced():
+    net = AroundExporting().eval()
+    x = torch.rand(2, 3)
+    traced = torch.jit.trace(net, x)
+    traced.part(x)  # what is asked for goes into the file
+    file = io.BytesIO()
+    torch.jit.save(traced, file)
+    for each in (traced, torch.jit.load(io.BytesIO(file.getvalue()))):
+        assert torch.equal(each(x), net(x)) and torch.equal(each.both(x), net.both(x))
+        assert torch.equal(each.both(-x), net.both(-x)) and torch.equal(each.part.chosen(x), x * 3)
+        assert torch.equal(each.part(x), net.part(x))
+    with torch.no_grad():
+        net.part.linear.weight.zero_()
+    assert torch.equal(traced.both(x), net.both(x)) and torch.equal(traced(x), net(x))
+
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = traced
+
+        def forward(self, x):
+            return self.inner(x) + self.inner.both(x)
+
+    assert torch.equal(torch.jit.script(Outer())(x), net(x) + net.both(x))
+
+
+class WithState(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = 3
+
+    @torch.jit.export
+    def __getstate__(self):
+        return self.a, self.training
+
+    @torch.jit.export
+    def __setstate__(self, state: tuple[int, bool]):
+        self.a = state[0] + 1
+        self.training = state[1]
+
+    @torch.jit.export
+    def number(self) -> int:
+        return self.a
+
+    def forward(self, x):
+        return x + self.a
+
+
+def test_a_traced_module_is_saved_by_its_own_methods():
+    file = io.BytesIO()
+    torch.jit.save(torch.jit.trace(WithState(), torch.ones(1)), file)
+    loaded = torch.jit.load(io.BytesIO(file.getvalue()))
+    assert loaded.number() == 4 and loaded(torch.ones(1)).item() == 4
+
+
+class Odd(Exporting):
+    @torch.jit.export
+    def broken(self, x):
+        return x.there_is_no_such_thing()
+
+
+def test_an_exported_method_that_does_not_compile_says_so_when_its_module_is_traced():
+    with pytest.raises(RuntimeError, match="there_is_no_such_thing"):
+        torch.jit.trace(Odd(), torch.rand(2, 3))

@@ -87,6 +87,15 @@ def _qualified(obj):
 # --- modules as objects of programs ---
 
 
+def _exports(module):
+    """Whether a module has methods for scripts (``torch.jit.export``)."""
+    if "torch.jit._script.marks" not in sys.modules or type(module).__module__.startswith("torch.nn."):
+        return False
+    from ._script.module import is_exporting
+
+    return is_exporting(module)
+
+
 class Tree:
     """A module and those below it, as objects whose attributes are the module's own tensors."""
 
@@ -103,6 +112,8 @@ class Tree:
             return own
         if module._backward_hooks:
             raise ValueError(f"torch.jit.trace: Modules that have backward hooks assigned can't be compiled: {module}")
+        if _exports(module):
+            return self._build_exporting(module)
         of = ir.ClassType(unique_name(_qualified(type(module))), True)
         values = {}
         for name, value in module._parameters.items():
@@ -126,6 +137,13 @@ class Tree:
         for name, value in values.items():
             made.setattr(name, value)
         return made
+
+    def _build_exporting(self, module):
+        from ._script.module import exporting
+
+        for each, made in exporting(module):
+            self.seen[id(each)] = made
+        return self.seen[id(module)]
 
     def tell(self, tracer):
         """Make a tracer know the tensors, and what is compiled, by their paths."""

@@ -107,16 +107,16 @@ def form_of(module):
     return quantized_layers.form_of(module)
 
 
-def describe(module, memo=None):
-    """The description of a module and, through its children, of those below it."""
+def describe(module, memo=None, apart=False):
+    """The description of a module and, through its children, of those below it; ``apart`` from modules that are alike."""
     memo = {} if memo is None else memo
     found = memo.get(id(module))
     if found is None:
-        found = memo[id(module)] = _describe(form_of(module), memo)
+        found = memo[id(module)] = _describe(form_of(module), memo, apart)
     return found
 
 
-def _describe(module, memo):
+def _describe(module, memo, apart):
     if hasattr(module, "_c") and isinstance(getattr(module, "_c", None), ir.Object):
         module._complete()
         cls = module._c._type()
@@ -133,7 +133,7 @@ def _describe(module, memo):
         if isinstance(declared, ir.Type) and types.interface_in(declared) is not None:
             _slot(concrete, name, declared, "interface")
             continue
-        concrete.children[name] = None if child is None else describe(child, memo)
+        concrete.children[name] = None if child is None else describe(child, memo, apart)
     library = is_library(type(module))
     ignored = set(getattr(module, "__jit_ignored_attributes__", ()))
     listed = set(getattr(type(module), "__constants__", ()))
@@ -144,7 +144,7 @@ def _describe(module, memo):
     if "training" not in concrete.slots:
         _slot(concrete, "training", types.BOOL, "attribute")
     shared = _shared.get(concrete.key())
-    if shared is not None:
+    if shared is not None and not apart:
         return shared
     name = unique_name(types.qualified(type(module)))
     concrete.type = ir.ClassType(name, is_module=True)
@@ -154,7 +154,8 @@ def _describe(module, memo):
     for name, child in concrete.children.items():
         concrete.type.add_attribute(name, types.NONE if child is None else child.type)
     compiler.concretes[concrete.type.qualified_name()] = concrete
-    _shared[concrete.key()] = concrete
+    if not apart:
+        _shared[concrete.key()] = concrete
     return concrete
 
 

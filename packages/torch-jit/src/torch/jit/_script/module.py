@@ -517,6 +517,16 @@ def wrap(module, memo):
         if child is not None and concrete.kinds.get(name) == "interface":
             as_interface(children[name], concrete.slots[name])
         made.setattr(name, None if child is None else children[name]._c)
+    _fill(made, concrete, module)
+    _compile_rest(concrete)
+    if concrete.hooks:
+        programs(compiler, concrete)
+    wrapped = memo[id(given)] = RecursiveScriptModule(made, children, module)
+    return wrapped
+
+
+def _fill(made, concrete, module):
+    """Give an object the attributes of a module."""
     for name, type in concrete.slots.items():
         if concrete.kinds[name] == "interface":
             continue
@@ -526,11 +536,39 @@ def wrap(module, memo):
             made.setattr(name, to_object(value))
         except (TypeError, RuntimeError) as error:
             raise ScriptError(f"{concrete.python.__class__.__name__}.{name} is {type}: {error}") from None
-    _compile_rest(concrete)
-    if concrete.hooks:
-        programs(compiler, concrete)
-    wrapped = memo[id(given)] = RecursiveScriptModule(made, children, module)
-    return wrapped
+
+
+def exporting(module):
+    """The modules of a tree that is traced, each with an object whose class has the exported methods and no other."""
+    memo, found = {}, {}
+    describe(module, memo, apart=True)
+
+    def build(each):
+        if isinstance(each, RecursiveScriptModule):
+            return each._c
+        if each not in found:
+            concrete, form = memo[id(each)], form_of(each)
+            made = found[each] = ir.Object(concrete.type)
+            for name, child in form._modules.items():
+                made.setattr(name, None if child is None else build(child))
+            _fill(made, concrete, form)
+        return found[each]
+
+    build(module)
+    described = [memo[id(each)] for each in found]
+    try:
+        for concrete in described:
+            for name in _exported(concrete.python):
+                compiler.method_for(concrete, name)
+    finally:
+        for concrete in described:  # forward is what the trace makes it, not what Python has
+            compiler.concretes.pop(concrete.type.qualified_name())
+    return found.items()
+
+
+def is_exporting(module):
+    """Whether the class of a module has exported methods."""
+    return next(_exported(module), None) is not None
 
 
 def _compile_rest(concrete):
