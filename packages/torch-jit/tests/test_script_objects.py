@@ -1,6 +1,7 @@
 """Script classes and modules as objects: properties, operators, sorting, instances as attributes, interfaces."""
 
 import io
+import pickle
 
 import pytest
 import torch
@@ -321,3 +322,16 @@ def test_a_traced_child_is_forked():
 
     x = torch.tensor([-1.0, 1.0])
     assert torch.equal(Forks()(x), x.relu().tanh())
+
+
+@pytest.mark.parametrize("name", ["Object", "Function", "Node", "Value", "Block", "ScriptList", "ScriptDict", "Tracer"])
+def test_an_instance_that_was_not_made_is_refused_and_not_read(name):
+    kind = getattr(torch.jit._native, name)
+    with pytest.raises(TypeError, match=f"{name}.* is not safe|{name}: made of nothing"):
+        kind.__new__(kind)
+
+
+def test_states_of_pytorch_with_objects_of_programs_are_refused():
+    pickled = b"\x80\x02ctorch\nScriptObject\n)\x81(K\x01tb."  # as those of dynamic LSTM layers are
+    with pytest.raises(TypeError, match="made of nothing; objects of programs are not read from pickles"):
+        pickle.loads(pickled)
