@@ -262,3 +262,16 @@ def test_distances_of_rows_whose_number_may_change():
             return torch.cdist(x, x[:2]).argmin(1)
 
     agrees(Nearest(), (torch.randn(4, 3),), [(torch.randn(9, 3),)], dynamic_axes={"x": {0: "n"}})
+
+
+class Idle(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for i in range(x.size(0)):
+            print(i)
+            if bool(x.sum() > 0):
+                print("positive")
+        return x * 2
+
+
+def test_loops_and_branches_without_a_result_are_left_out():
+    assert agrees(Idle(), (torch.ones(2),), [(-torch.ones(3),)], dynamic_axes={"x": {0: "n"}}) == ["Mul"]

@@ -74,7 +74,8 @@ class Blocks:
             "prim.if", {"condition": value_of(condition)}, [r.value for r in results], place=str(node.sourceRange())
         )
         step.blocks = [Block([], inner, [operand(o) for o in outputs]) for inner, outputs in both]
-        steps.append(step)
+        if step.results:  # else it has no effect
+            steps.append(step)
         return results
 
     def _loop(self, node, inputs, env, steps):
@@ -176,5 +177,6 @@ class Blocks:
             [r.value for r in (*results, *stacks)], place=str(node.sourceRange()),
         )  # fmt: skip
         step.blocks = [Block([e.value for e in entry], inner, [operand(o) for o in (going_on, *after, *appended)])]
-        steps.append(step)
+        if step.results:  # else it has no effect
+            steps.append(step)
         return results
