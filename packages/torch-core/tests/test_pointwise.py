@@ -183,6 +183,13 @@ def test_alpha_must_suit_the_dtype():
         torch.add(a, a, alpha=1.5)
 
 
+def test_a_mask_is_filled_with_an_element_of_the_tensor_itself():
+    x = torch.tensor([1.0, 2.0, 3.0])
+    assert x.masked_fill_(torch.tensor([False, True, True]), x[0]).tolist() == [1, 1, 1]
+    x[1:].masked_fill_(torch.tensor(True), x[2] * 5)
+    assert x.tolist() == [1, 5, 5]
+
+
 def test_where_and_masked_fill_broadcast():
     mask = torch.tensor([[True], [False]])
     assert torch.where(mask, torch.tensor([1, 2]), 0.5).tolist() == [[1.0, 2.0], [0.5, 0.5]]

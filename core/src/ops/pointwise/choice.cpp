@@ -147,8 +147,8 @@ Tensor masked_fill_kernel_(const Tensor& self, const Tensor& mask, const Tensor&
     common_device("masked_fill_", inputs);
   }
   if (self.is_meta() || fill_shared(self, mask, value)) return self;
-  choose("masked_fill_", self, check_overlap("masked_fill_", self, mask), check_overlap("masked_fill_", self, value),
-         self);
+  const Tensor held = value->storage == self->storage ? clone(value) : value;  // one number: an element of self, too
+  choose("masked_fill_", self, check_overlap("masked_fill_", self, mask), held, self);
   return self;
 }
 
