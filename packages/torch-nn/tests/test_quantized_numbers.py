@@ -146,3 +146,47 @@ def test_biases_lose_the_mean_error_of_their_layers():
     assert before.sum() > 0.05 and after.sum() < 0.6 * before.sum()
     with pytest.raises(ValueError, match="was not called; img_data gives no batches"):
         bias_correction(copy.deepcopy(net), tq.convert(ready), [])
+
+
+# -- layers that are trained with rounding, made by hand and brought back ------------------------------------------------------
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("relu", [False, True])
+def test_joined_layers_are_made_by_hand_and_brought_back(dims, relu):
+    from torch.ao.nn.intrinsic import qat as nniqat
+
+    torch.manual_seed(0)
+    kind = getattr(nniqat, f"ConvBn{'ReLU' * relu}{dims}d")
+    layer = kind(2, 3, 1, qconfig=tq.default_qat_qconfig, freeze_bn=True, eps=1e-3)
+    assert layer.bias is None and layer.bn.eps == 1e-3 and layer.training and not layer.bn.training
+    x = torch.randn(4, 2, *[5] * dims)
+    layer.train()(x).sum().backward()
+    back = layer.eval().to_float()
+    assert type(back) is (getattr(nni, f"ConvReLU{dims}d") if relu else getattr(nn, f"Conv{dims}d"))
+    assert (back(x) - layer(x)).abs().max() < 0.05 and not back.training
+
+
+def test_linear_layers_that_round_are_brought_back():
+    from torch.ao.nn import qat as nnqat
+    from torch.ao.nn.intrinsic import qat as nniqat
+
+    torch.manual_seed(0)
+    joined, x = nni.LinearReLU(nn.Linear(4, 3), nn.ReLU()), torch.randn(6, 4)
+    joined.qconfig = joined[0].qconfig = tq.default_qat_qconfig
+    back = nniqat.LinearReLU.from_float(joined).to_float()
+    assert type(back) is nni.LinearReLU and torch.equal(back(x), joined(x))
+    assert torch.equal(nnqat.Linear.from_float(joined[0]).to_float()(x), joined[0](x))
+    normed = nniqat.LinearBn1d(4, 3, qconfig=tq.default_qat_qconfig)
+    normed(x).sum().backward()
+    assert (normed.eval().to_float()(x) - normed(x)).abs().max() < 0.05
+
+
+def test_tables_that_are_trained_for_four_bits_have_four_bits():
+    net = nn.Sequential(nn.Embedding(4, 3)).train()
+    net[0].qconfig = tq.default_embedding_qat_qconfig_4bit
+    ready = tq.prepare_qat(net, mapping=tq.get_embedding_qat_module_mappings())
+    ready(torch.tensor([0, 3, 1]))
+    table = tq.convert(ready.eval(), mapping=tq.get_embedding_static_quant_module_mappings())[0]
+    assert table.weight().dtype is torch.quint4x2
+    assert (table(torch.arange(4)) - net[0].weight).abs().max() < 0.3

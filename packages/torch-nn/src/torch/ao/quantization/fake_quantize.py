@@ -198,7 +198,7 @@ default_embedding_fake_quant = FakeQuantize.with_args(
     **_channels, qscheme=torch.per_channel_affine_float_qparams, dtype=torch.quint8, quant_min=0, quant_max=255, ch_axis=0, averaging_constant=1
 )  # fmt: skip
 default_embedding_fake_quant_4bit = FakeQuantize.with_args(
-    **_channels, qscheme=torch.per_channel_affine_float_qparams, dtype=torch.quint8, quant_min=0, quant_max=15, ch_axis=0, averaging_constant=1
+    **_channels, qscheme=torch.per_channel_affine_float_qparams, dtype=torch.quint4x2, quant_min=0, quant_max=15, ch_axis=0, averaging_constant=1
 )  # fmt: skip
 _even = {"quant_min": -127, "quant_max": 127, "dtype": torch.qint8, "eps": 2**-12}
 fused_wt_fake_quant_range_neg_127_to_127 = FusedMovingAvgObsFakeQuantize.with_args(**_moving, **_even, **_whole)

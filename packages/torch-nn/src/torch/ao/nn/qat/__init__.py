@@ -21,6 +21,25 @@ class _Rounding:
         made.weight_fake_quant = made.qconfig.weight()
         return made
 
+    def to_float(self):
+        """The layer in floats, with weights that are not rounded; a batch norm is within them.
+
+        >>> layer = torch.nn.Linear(3, 2)
+        >>> layer.qconfig = torch.ao.quantization.get_default_qat_qconfig()
+        >>> torch.equal(Linear.from_float(layer).to_float().weight, layer.weight)
+        True
+        """
+        kind = next(base for base in type(self).__mro__ if base.__module__.startswith("torch.nn.modules"))
+        made = kind.__new__(kind)
+        nn.Module.__init__(made)
+        made.__dict__ |= {k: v for k, v in vars(self).items() if k not in vars(made) and k != "qconfig"}
+        parameters = dict(self._parameters)
+        if hasattr(self, "folded"):
+            parameters |= zip(("weight", "bias"), self.folded())
+        for name, value in parameters.items():
+            made.register_parameter(name, None if value is None else nn.Parameter(value.detach()))
+        return made.train(self.training)
+
 
 class Linear(_Rounding, nn.Linear):
     """``x @ rounded(weight)^T + bias``."""

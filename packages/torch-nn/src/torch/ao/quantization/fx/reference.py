@@ -29,28 +29,17 @@ def _how(observer: Any) -> dict[str, Any]:
     return how if scheme is torch.per_tensor_affine else how | {"axis": observer.ch_axis}
 
 
-def _float_of(layer: nn.Module) -> tuple[nn.Module, list[nn.Module]]:
-    """A layer in floats of one that rounds, or of joined ones, and those that are joined to it."""
-    if isinstance(layer, nni._FusedModule):
-        return layer[0], list(layer)[1:]
-    if type(layer) not in TRAINED:
-        return layer, []
-    kind = next(base for base in type(layer).__mro__ if base.__module__.startswith("torch.nn.modules"))
-    made = kind.__new__(kind)
-    nn.Module.__init__(made)
-    made.__dict__ |= {k: v for k, v in vars(layer).items() if k not in vars(made) and k != "qconfig"}
-    made._parameters = dict(layer._parameters)
-    if hasattr(layer, "folded"):
-        weight, bias = layer.folded()
-        made._parameters["weight"], made._parameters["bias"] = nn.Parameter(weight), nn.Parameter(bias)
-    return made.train(layer.training), [nn.ReLU()] if "ReLU" in type(layer).__name__ else []
+def _float_of(layer: nn.Module) -> nn.Module:
+    """A layer in floats of one that rounds."""
+    return layer.to_float() if type(layer) in TRAINED else layer
 
 
 def reference_layer(layer: nn.Module, qconfig: Any, kind: Any = None) -> nn.Module:
     """The layer whose weight is quantized and brought back at each call; ``kind`` is its class where that is no usual one."""
-    first, rest = _float_of(layer)
+    whole = _float_of(layer)
+    first = whole[0] if isinstance(whole, nni._FusedModule) else whole
     kind = kind or getattr(nnqr, type(first).__name__, None)
-    if kind is None or kind is NotImplemented:
+    if kind is None:
         raise NotImplementedError(
             f"convert_to_reference_fx: there is no reference layer for {type(first).__name__}; leave it out by "
             f"QConfigMapping.set_object_type({type(first).__name__}, None)"
@@ -59,16 +48,11 @@ def reference_layer(layer: nn.Module, qconfig: Any, kind: Any = None) -> nn.Modu
     observer = fake.activation_post_process if fake is not None else qconfig.weight()
     if observer.dtype is not torch.float16:
         quantize_weight(first.weight, observer, fake is not None)  # which finds the scale
-    made = kind.from_float(first, _how(observer))
-    if not rest:
-        return made.train(layer.training)
-    if isinstance(layer, nni._FusedModule):
-        layer._modules["0"] = made
-        return layer
-    joined = nni.LinearReLU if type(first) is nn.Linear else getattr(nni, f"ConvReLU{type(first).__name__[-2:]}")
-    whole = joined.__new__(joined)
-    nn.Sequential.__init__(whole, made, *rest)
-    return whole.train(layer.training)
+    made = kind.from_float(first, _how(observer)).train(layer.training)
+    if first is whole:
+        return made
+    whole._modules["0"] = made
+    return whole
 
 
 class _Referring(_Converting):
@@ -112,7 +96,8 @@ class _Referring(_Converting):
 
     @staticmethod
     def rounds_weight(layer: nn.Module) -> bool:
-        first, _ = _float_of(layer)
+        first = _float_of(layer)
+        first = first[0] if isinstance(first, nni._FusedModule) else first
         return hasattr(nnqr, type(first).__name__) or isinstance(first, (nn.RNNBase, nn.RNNCellBase))
 
     def number_held(self, prefix: str, value: Any) -> Any:

@@ -12,16 +12,21 @@ __all__ = [
 __getattr__, __dir__ = _seams.later(globals(), modules=("modules",))
 
 
-class LinearReLU(nnqat.Linear):
-    """``relu(x @ rounded(weight)^T + bias)``."""
-
-    def forward(self, input):
-        return F.relu(super().forward(input))
-
-
 class _Relu:
     def forward(self, input):
         return F.relu(super().forward(input))
+
+    def to_float(self):
+        """The layer in floats, joined to relu."""
+        from torch.ao.nn import intrinsic
+
+        layer = super().to_float()
+        name = type(layer).__name__.replace("Conv", "ConvReLU").replace("Linear", "LinearReLU")
+        return getattr(intrinsic, name)(layer, torch.nn.ReLU()).train(self.training)
+
+
+class LinearReLU(_Relu, nnqat.Linear):
+    """``relu(x @ rounded(weight)^T + bias)``."""
 
 
 class _WithNorm:
@@ -36,6 +41,9 @@ class _WithNorm:
         made = super().from_float(mod)
         made.bn = mod[1]
         return made
+
+    def _add_norm(self, bn, freeze_bn):
+        self.bn = bn.train(self.training and not freeze_bn)
 
     def factor(self):
         gamma = self.bn.weight if self.bn.weight is not None else torch.ones_like(self.bn.running_var)
@@ -63,6 +71,12 @@ class _WithNorm:
 class LinearBn1d(_WithNorm, nnqat.Linear):
     """A linear layer and a batch norm, rounded as one."""
 
+    def __init__(
+        self, in_features, out_features, bias=True, eps=1e-5, momentum=0.1, freeze_bn=False, qconfig=None
+    ):  # fmt: skip
+        super().__init__(in_features, out_features, bias, qconfig=qconfig)
+        self._add_norm(torch.nn.BatchNorm1d(out_features, eps, momentum), freeze_bn)
+
     def _forward(self, input, weight):
         return F.linear(input, weight)
 
@@ -85,6 +99,20 @@ def freeze_bn_stats(mod):
         mod.bn.eval()
 
 
+def _made(kind, dims):
+    """How a convolution and a batch norm of some dims are made."""
+
+    def __init__(
+        self, in_channels, out_channels, kernel_size, stride=1, padding=0, dilation=1, groups=1, bias=None, padding_mode="zeros", eps=1e-5,
+        momentum=0.1, freeze_bn=False, qconfig=None,
+    ):  # fmt: skip
+        given = in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bool(bias), padding_mode
+        super(kind, self).__init__(*given, qconfig=qconfig)
+        self._add_norm(getattr(torch.nn, f"BatchNorm{dims}")(out_channels, eps, momentum), freeze_bn)
+
+    return __init__
+
+
 for _d in ("1d", "2d", "3d"):
     _conv = getattr(nnqat, f"Conv{_d}")
     for _name, _bases, _doc in (
@@ -92,4 +120,6 @@ for _d in ("1d", "2d", "3d"):
         (f"ConvBn{_d}", (_WithNorm, _conv), "A convolution and a batch norm, rounded as one."),
         (f"ConvBnReLU{_d}", (_Relu, _WithNorm, _conv), "A convolution, a batch norm and relu, rounded as one."),
     ):
-        globals()[_name] = type(_name, _bases, {"__doc__": _doc, "__module__": __name__})
+        _kind = globals()[_name] = type(_name, _bases, {"__doc__": _doc, "__module__": __name__})
+        if _WithNorm in _bases:
+            _kind.__init__ = _made(_kind, _d)
