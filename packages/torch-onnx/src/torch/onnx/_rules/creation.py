@@ -205,3 +205,10 @@ def normal(w, a, out):
         shape = w.op("Shape", total)
     drawn = w.op("RandomNormalLike", w.op("Expand", w.const(0, dtype), shape), dtype=_types.number(dtype))
     return w.op("Add", w.op("Mul", drawn, w.cast(a.std, dtype)), w.cast(a.mean, dtype))
+
+
+@rule("tril_indices", "triu_indices")
+def places_of_triangle(w, a, out):
+    if not all(isinstance(each, int) for each in (a.row, a.col, a.offset)):
+        raise NotImplementedError(f"{w.step.name} of sizes that a run tells cannot be written")
+    return w.const(getattr(torch, w.step.name)(a.row, a.col, a.offset, dtype=out[0].dtype))

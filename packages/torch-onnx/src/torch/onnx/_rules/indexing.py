@@ -164,10 +164,12 @@ def one_hot(w, a, out):
 
 @rule("embedding_bag")
 def embedding_bag(w, a, out):
-    if a.offsets is not None or a.max_norm is not None or a.include_last_offset:
-        raise NotImplementedError("embedding_bag is written for inputs of two dims, without offsets and max_norm")
+    if a.max_norm is not None:
+        raise NotImplementedError("embedding_bag with max_norm writes to its weight, which a file keeps as it is")
     vectors = w.op("Gather", a.weight, a.input, axis=0)
     dtype = out[0].dtype
+    if a.offsets is not None:
+        return _bags(w, a, vectors, dtype)
     seen = None
     if a.padding_idx is not None:
         padding = a.padding_idx % a.weight.shape[0]
@@ -186,6 +188,32 @@ def embedding_bag(w, a, out):
         return total
     count = w.reduce("ReduceSum", w.op("Cast", seen, to=1), [1], False)
     return w.op("Div", total, w.op("Max", count, w.const(1.0, dtype)))
+
+
+def _bags(w, a, vectors, dtype):
+    """Bags that begin at offsets: a product with zeros and ones, which say what lies in which; for maxima, a choice."""
+    count = w.op("Squeeze", w.ints([w.size(a.input, 0)]))
+    places = w.op("Range", w.const(0, torch.int64), count, w.const(1, torch.int64))
+    starts = w.cast(a.offsets, torch.int64)
+    if a.include_last_offset:
+        starts = w.op("Slice", starts, w.const([0]), w.const([-1]), w.const([0]))
+    later = w.op("Slice", starts, w.const([1]), w.const([torch.iinfo(torch.int64).max]), w.const([0]))
+    ends = w.op("Concat", later, w.op("Reshape", count, w.const([1])), axis=0)
+    held = w.op("LessOrEqual", w.unsqueeze(starts, 1), places), w.op("Less", places, w.unsqueeze(ends, 1))
+    held = w.op("And", *held)
+    if a.padding_idx is not None:
+        padding = a.padding_idx % a.weight.shape[0]
+        held = w.op("And", held, w.op("Not", w.op("Equal", a.input, w.const(padding, a.input.dtype))))
+    if a.per_sample_weights is not None:
+        vectors = w.op("Mul", vectors, w.unsqueeze(a.per_sample_weights, 1))
+    ones = w.cast(held, dtype, torch.bool)
+    sizes = w.reduce("ReduceSum", ones, [1], True)
+    if a.mode == "max":
+        chosen = w.op("Where", w.unsqueeze(held, 2), w.unsqueeze(vectors, 0), w.const(-float("inf"), dtype))
+        most = w.reduce("ReduceMax", chosen, [1], False)
+        return w.op("Where", w.op("Greater", sizes, w.const(0, dtype)), most, w.const(0, dtype))
+    total = w.op("MatMul", ones, vectors)
+    return total if a.mode == "sum" else w.op("Div", total, w.op("Max", sizes, w.const(1, dtype)))
 
 
 @rule("bucketize", "searchsorted")

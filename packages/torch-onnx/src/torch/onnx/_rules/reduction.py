@@ -89,6 +89,13 @@ def any_(w, a, out):
     return w.cast(w.reduce(kind, x, dims(a.dim, a.self.rank), a.keepdim), out[0].dtype, torch.int32)
 
 
+@rule("_holds")
+def holds(w, a, out):
+    return w.cast(
+        w.reduce("ReduceMin", w.cast(w.cast(a.self, torch.bool), torch.int32, torch.bool), None, False), torch.bool
+    )
+
+
 @rule("count_nonzero")
 def count_nonzero(w, a, out):
     x = w.cast(w.cast(a.self, torch.bool), torch.int64, torch.bool)

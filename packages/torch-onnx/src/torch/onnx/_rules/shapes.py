@@ -391,5 +391,5 @@ def pad(w, a, out):
                 parts += [x] + ([w.slice(x, dim, 0, after[dim])] if after[dim] else [])
                 x = w.op("Concat", *parts, axis=dim)
         return x
-    value = w.const(getattr(a, "value", None) or 0, a.self.dtype) if mode == "constant" else None
+    value = w.cast(getattr(a, "value", None) or 0, a.self.dtype) if mode == "constant" else None
     return w.op("Pad", x, w.ints([*before, *after]), value, mode=_MODES[mode])
