@@ -294,6 +294,7 @@ Value* Tracer::int_value(int64_t i, const void* place, int64_t at, std::string_v
     if (n.value && n.number == i && may_be(n) && (!found || n.is_here > found->is_here)) found = &n;
   if (!found) return constant(Cell(i), at, name);
   Value* from = found->value;
+  if (!found->is_here || found->count == kOfIndex) guessed_.push_back(i);
   if (!found->is_here || found->count <= 0 || place == static_cast<const int64_t*>(found->place) + found->count - 1)
     found->value = nullptr;
   if (from->node()->is("prim::NumToTensor")) return from->node()->input();

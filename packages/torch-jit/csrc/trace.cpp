@@ -201,6 +201,7 @@ void bind_trace(py::module_& m) {
               t.note_number(Cell(number.cast<int64_t>()), v, std::move(where));
           },
           py::arg("number"), py::arg("value"), py::arg("as_argument") = py::none())
+      .def_property_readonly("guessed", &Tracer::guessed)
       .def("forget_ints", &Tracer::forget_ints);
   m.def(
       "_set_version", [](const Tensor& t, uint32_t version) { t->version().store(version); },

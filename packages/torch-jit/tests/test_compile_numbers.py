@@ -388,3 +388,22 @@ def test_what_only_some_numbers_change_is_changed_by_their_calls_alone(name, num
             torch.manual_seed(0)
             found = compiled(x, n), torch.rand(1)
             assert all(map(torch.equal, found, expected)) and torch.equal(x, same) and tells() == told()
+
+
+@pytest.mark.parametrize("dynamic", [None, True])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, table: table[1, len(x) // 4] + x,
+        lambda x, table: table[1:, len(x) // 4].sum() + x,
+        lambda x, table: torch.full((1, 3), len(x) // 4),
+        lambda x, table: table.narrow(1, len(x) // 8, 1),
+        lambda x, table: table[len(x) % 3, 1] * x,
+    ],
+)
+def test_a_size_that_equals_a_number_in_two_calls_is_not_taken_for_it(function, dynamic):
+    table = torch.arange(64.0).view(8, 8)
+    compiled = torch.compile(function, dynamic=dynamic)
+    for n in (4, 5, 6, 7, 8, 9, 12, 13):
+        x = torch.randn(n, 8)
+        assert torch.equal(compiled(x, table), function(x, table)), n

@@ -56,6 +56,8 @@ class TORCH_PROGRAM_API Tracer {
   // An int that an argument of the next call is made of: where it stands there, the value stands for it.
   void note_int(int64_t number, Value* v) { ints_.push_back({.number = number, .value = v, .calls = calls_}); }
   size_t forget_ints();  // how many no call has taken
+  // Those that only their number told from others of a call, since their place is that of several calls or of none.
+  const std::vector<int64_t>& guessed() const noexcept { return guessed_; }
   // A number of any kind that the next call takes: wherever it stands there, the value stands for it; or only as the
   // argument of this name, or this number, where the items of a list follow each other.
   struct Argument {
@@ -171,6 +173,7 @@ class TORCH_PROGRAM_API Tracer {
   size_t next_look_ = 512;  // through all of it, when it has so many
   void forget_dead();
   std::vector<Note> ints_;
+  std::vector<int64_t> guessed_;
   int64_t calls_ = 0;
   size_t left_ = 0;
   std::unordered_map<const Row*, Callee> callees_;

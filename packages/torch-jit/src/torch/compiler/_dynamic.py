@@ -38,6 +38,7 @@ _SHIFTS = (1, -1, 2, 5)  #: to other ints in place of those that are read
 _FAR = (1, -1, 2, 5, -2, 9, 3, -5, 17)  #: to numbers that no call has
 _BIG = 1 << 20  #: elements of a tensor that is not doubled
 _FACTORS = ((3, 5, 7, 11), (5, 7, 11, 13))  #: of sizes that are made up, so that they are no numbers of the program
+_OTHER_FACTORS = ((2, 3, 5, 7), (7, 2, 9, 4), (9, 4, 2, 5))
 
 
 def changed(before, now):
@@ -422,30 +423,38 @@ class Again:
         self.forks = watcher.space.conditions != other.space.conditions
         if not alike or self.forks:
             return None
-        if variation.numbers and not variation.reads:
+        if not variation.reads:
             return found[0] if self._holds_elsewhere(watcher, other, variation, layouts[0]) else None
         return self._of_other_ints(found[0], variation, layouts[0]) if watcher.space.mixes else found[0]
 
     def _holds_elsewhere(self, first, second, variation, layouts):
-        """Whether the program is the same for numbers of no call. An int that equals another one of the program in both calls
-        (``x[1, i // 2]`` of 2 and 3) may stand in its place by chance: there are more calls until each such int has changed.
+        """Whether the program is the same for numbers and sizes of no call. An int that equals another one of the program in both
+        calls (``x[1, i // 2]`` of 2 and 3) may stand in its place by chance: there are more calls until each such int has changed.
         """
-        told = [first.space.told_by_value, second.space.told_by_value]
-        for shift in range(len(_FAR)):
-            moved = {at: _shifted(*both, shift + k) for k, (at, both) in enumerate(variation.numbers.items())}
-            if not first.holds(self.layouts, moved):
+        guessed = [first.guessed, second.guessed]
+        if not variation.numbers and _all_change(guessed):
+            return True
+        free = variation.free
+        places = [
+            made for by in (None, *_FACTORS, *_OTHER_FACTORS) if free and (made := _made_up(self.layouts, free, by))
+        ]
+        places = places or [layouts] * bool(variation.numbers)
+        for shift in range(len(_FAR) if places else 0):
+            at = places[shift % len(places)]
+            moved = {of: _shifted(*both, shift + k) for k, (of, both) in enumerate(variation.numbers.items())}
+            if not first.holds(at or self.layouts, moved):
                 continue
-            other = dataclasses.replace(variation, numbers={at: (new, new) for at, new in moved.items()})
+            other = dataclasses.replace(variation, numbers={of: (new, new) for of, new in moved.items()})
             watcher = Resized(other, 1, self.observer.found is not None)
             try:
-                found = self._steps(watcher, layouts, other)
+                found = self._steps(watcher, at, other)
             except (Exception, Escaped):  # there is no such index, or no such size
                 continue
             if found is not None:
                 if _signature(watcher.graph) != _signature(first.graph):
                     return False
-                told.append(watcher.space.told_by_value)
-                if all(len(set(each)) > 1 for each in zip(*told, strict=True)):
+                guessed.append(watcher.guessed)
+                if _all_change(guessed):
                     return True
         return False
 
@@ -480,6 +489,11 @@ class Again:
                 seen.append(found)
         self.why = Reason("an int that is read of a tensor cannot be told from others", self.observer.first_read)
         return None
+
+
+def _all_change(runs):
+    """Whether each of some numbers is another one in at least one of the runs."""
+    return all(len(set(each)) > 1 for each in zip(*runs, strict=True))
 
 
 def _shifted(before, now, by):

@@ -54,6 +54,7 @@ class Resized(Observer):
         self.free, self.ranges, self.takes_sizes = variation.free, variation.ranges, True
         self.space = Space(self, {}, variation.reads)
         self.ties, self.shift, self.fixed = variation.ties, shift, fixed
+        self.guessed = []  # ints that an operator takes where only their value tells which of its numbers they are
         self.dims, self.asked = [], []  # of each variable, in order: (slot, dim); (source, dim)
 
     def stop(self, text, frame=None, frames=None):
@@ -164,6 +165,7 @@ class Resized(Observer):
 
     def close(self, low):
         """Guards of the sizes: what was asked about them; those of 0 and 1 are programs of their own."""
+        self.guessed = self.tracer.guessed
         if self.tracer.forget_ints() or self.space.pending:
             self.stop("a size becomes a number of the program")
         if self.free and any(node.isNondeterministic() or node.hasEffects() for node in self.graph.nodes()):

@@ -35,7 +35,6 @@ class Space:
         # Whether numbers are read of tensors; names of those that guards ask for, and of those that they hold to one value;
         # whether an int among others was put where only its value tells it from them.
         self.reads, self.read, self.pinned, self.mixes = reads, set(), set(), False
-        self.told_by_value = []  # those ints
         self.extents = Extents(observer.graph, observer.examples)
         self.conditions = []  # texts over the variables
         self.pending = []  # where sizes were made numbers that no operator has taken yet
@@ -214,11 +213,10 @@ class Size:
     def noted(self, place=None):
         """The number, which the next operator takes; as the argument of this place, if that is known."""
         tracer = self.space.observer.tracer
-        if self.space.reads and place is not None:
+        if place is not None:
             tracer.note_number(self.number, self.value(), place)
         else:
             self.space.mixes = True
-            self.space.told_by_value.append(self.number)
             tracer.note_int(self.number, tracer.value_of(self.stand()))
         return self.number
 
