@@ -50,3 +50,15 @@ def test_what_attention_asks_of_a_device():
     q = torch.ones(1, 1, 2, 3)
     params = torch.backends.cuda.SDPAParams(q, q, q, None, 0.0, True, False)
     assert params.query is q and params.is_causal and not torch.backends.cuda.can_use_flash_attention(params)
+
+
+def test_functions_of_python_say_what_is_no_tensor():
+    calls = {
+        "is_complex": (3,), "is_floating_point": ([1.0],), "numel": (3,), "is_nonzero": ("x",), "is_same_size": (3, torch.ones(1)),
+        "is_conj": (None,), "fill_": (3, 4), "zero_": (3,), "get_device": (3,), "size": (3,), "to_dlpack": (3,),
+    }  # fmt: skip
+    for name, arguments in calls.items():
+        with pytest.raises(TypeError, match=rf"{name}\(\): argument '(input|tensor)' must be Tensor, not "):
+            getattr(torch, name)(*arguments)
+    with pytest.raises(TypeError, match=r"chain_matmul\(\): argument 'matrices\[1\]' must be Tensor, not int"):
+        torch.chain_matmul(torch.ones(2, 2), 3)

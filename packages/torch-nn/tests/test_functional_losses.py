@@ -409,3 +409,19 @@ def test_a_weighted_huber_loss_is_a_mean_over_elements():
     torch.testing.assert_close(F.huber_loss(x, y, weight=weight), torch.tensor(sum(each) / 3))
     with pytest.raises(ValueError, match=r"huber_loss: weight has shape \(1,\), input and target \(3,\)"):
         F.huber_loss(x, y, weight=torch.ones(1))
+
+
+@pytest.mark.parametrize(
+    "name, number, argument",
+    [
+        ("kl_div", 1, "target"), ("multilabel_margin_loss", 1, "target"), ("binary_cross_entropy_with_logits", 1, "target"),
+        ("triplet_margin_loss", 2, "negative"), ("cosine_embedding_loss", 2, "target"), ("grid_sample", 1, "grid"),
+        ("one_hot", 0, "tensor"), ("embedding", 1, "weight"),
+    ],
+)  # fmt: skip
+def test_functions_of_python_name_the_argument_that_is_no_tensor(name, number, argument):
+    with pytest.raises(TypeError, match=rf"{name}\(\): argument '{argument}' must be Tensor, not int"):
+        getattr(torch.nn.functional, name)(*[torch.ones(2, 3)] * number, 3)
+    if hasattr(torch, name) and name != "embedding":
+        with pytest.raises(TypeError, match=rf"{name}\(\): argument '{argument}' must be Tensor, not int"):
+            getattr(torch, name)(*[torch.ones(2, 3)] * number, 3)

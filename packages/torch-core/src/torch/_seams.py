@@ -45,6 +45,7 @@ if TYPE_CHECKING:  # what type checkers see of the names below
     from ._handles import RemovableHandle as RemovableHandle
     from ._operators.casting import in_float32 as in_float32
     from ._operators.casting import in_lower_precision as in_lower_precision
+    from ._operators.out import of_tensors as of_tensors
     from ._typed import checked as checked
 
 #: name: "module:name there", imported when first asked for
@@ -59,6 +60,8 @@ LATER = {
     # --- functions of Python under autocast ---
     "in_float32": "_operators.casting:in_float32",
     "in_lower_precision": "_operators.casting:in_lower_precision",
+    # --- functions of Python whose arguments are tensors ---
+    "of_tensors": "_operators.out:of_tensors",
     # --- steps of optimizers for lists of tensors ---
     "fused_sgd": "_operators.fused:_fused_sgd_",
     "fused_adam": "_operators.fused:_fused_adam_",

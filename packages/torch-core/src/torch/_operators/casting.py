@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 
 from .. import _C
+from .out import check_tensors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +22,11 @@ def _in(function, dtype_of):
     def cast(*args, **kwargs):
         where = _C._casts()
         if not where:
-            return function(*args, **kwargs)
+            try:
+                return function(*args, **kwargs)
+            except AttributeError:
+                check_tensors(function, args, kwargs)
+                raise
         from ..amp.autocast_mode import _cast
 
         for device in _DEVICES[where]:

@@ -6,6 +6,7 @@ import sys
 
 from .. import _C
 from .._C import Tensor
+from .out import check_tensor, of_tensors
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -73,14 +74,23 @@ def is_floating_point(input: Tensor) -> bool:
     >>> torch.is_floating_point(torch.ones(1)), torch.is_floating_point(torch.tensor([1]))
     (True, False)
     """
-    return input.dtype.is_floating_point
+    try:
+        return input.dtype.is_floating_point
+    except AttributeError:
+        check_tensor("is_floating_point", input=input)
+        raise
 
 
 def is_complex(input: Tensor) -> bool:
     """True when the dtype is complex64 or complex128."""
-    return input.dtype.is_complex
+    try:
+        return input.dtype.is_complex
+    except AttributeError:
+        check_tensor("is_complex", input=input)
+        raise
 
 
+@of_tensors
 def numel(input: Tensor) -> int:
     """Number of elements.
 
@@ -90,6 +100,7 @@ def numel(input: Tensor) -> int:
     return input.numel()
 
 
+@of_tensors
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """True when both tensors have the same sizes.
 
@@ -99,6 +110,7 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return input.is_same_size(other)
 
 
+@of_tensors
 def is_nonzero(input: Tensor) -> bool:
     """True when a tensor of one element is not zero; RuntimeError for any other number of elements.
 
@@ -114,6 +126,8 @@ def is_nonzero(input: Tensor) -> bool:
 
 def _of_tensor(name):
     def function(input, *args, **kwargs):
+        if not hasattr(input, name):
+            check_tensor(name, input=input)
         return getattr(input, name)(*args, **kwargs)
 
     function.__name__ = function.__qualname__ = name
@@ -167,6 +181,7 @@ def is_deterministic_algorithms_warn_only_enabled() -> bool:
     return False
 
 
+@of_tensors
 def to_dlpack(tensor: Tensor) -> Any:
     """A DLPack capsule of the tensor's memory."""
     return tensor.__dlpack__()

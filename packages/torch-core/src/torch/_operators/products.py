@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import _C
 from .._C import Tensor
 from ..overrides import handle_torch_function, has_torch_function
+from .out import check_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     if not matrices:
         raise RuntimeError("chain_matmul: expected at least one matrix")
     for i, m in enumerate(matrices):
+        check_tensor("chain_matmul", **{f"matrices[{i}]": m})
         if m.dim() != 2:
             raise RuntimeError(f"chain_matmul: tensor {i} must be a matrix (2-d), got shape {tuple(m.shape)}")
     product = matrices[0].clone() if len(matrices) == 1 else _C._functions()["linalg"]["multi_dot"](list(matrices))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import torch
+from torch._seams import of_tensors
 
 from . import ctc
 from . import loss as losses
@@ -40,6 +41,7 @@ def _named(function: str, reduction: int) -> str:
     return {MEAN: "mean", SUM: "sum"}.get(reduction, "none")
 
 
+@of_tensors
 def kl_div(input: Tensor, target: Tensor, reduction: int = NONE, *, log_target: bool = False) -> Tensor:
     """``y * (log y - x)`` for log probabilities ``x`` of any shape; TypeError for the name of a reduction.
 
@@ -50,6 +52,7 @@ def kl_div(input: Tensor, target: Tensor, reduction: int = NONE, *, log_target: 
     return losses.kl_div(input, target, reduction=_named("kl_div", reduction), log_target=log_target)
 
 
+@of_tensors
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool, eps: float, reduction: int) -> Tensor:
     """The negative log likelihood of counts under a Poisson distribution; TypeError for the name of a reduction.
 
@@ -60,6 +63,7 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool, full: bool,
     return losses.poisson_nll_loss(input, target, log_input, full, eps=eps, reduction=reduced)
 
 
+@of_tensors
 def binary_cross_entropy_with_logits(
     input: Tensor,
     target: Tensor,
@@ -76,6 +80,7 @@ def binary_cross_entropy_with_logits(
     return losses.binary_cross_entropy_with_logits(input, target, weight, pos_weight=pos_weight, reduction=reduced)
 
 
+@of_tensors
 def ctc_loss(
     log_probs: Tensor,
     targets: Tensor,
@@ -95,6 +100,7 @@ def ctc_loss(
     return ctc.ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, reduced, zero_infinity)
 
 
+@of_tensors
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, reduction: int = NONE) -> Tensor:
     """Distances of any shape, and ``max(0, margin - distance)`` where the target is -1; TypeError for the name of a reduction.
 
@@ -104,6 +110,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, red
     return margins.hinge_embedding_loss(input, target, margin, reduction=_named("hinge_embedding_loss", reduction))
 
 
+@of_tensors
 def cosine_embedding_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = NONE
 ) -> Tensor:
@@ -118,6 +125,7 @@ def cosine_embedding_loss(
     )
 
 
+@of_tensors
 def margin_ranking_loss(
     input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0.0, reduction: int = NONE
 ) -> Tensor:
@@ -131,6 +139,7 @@ def margin_ranking_loss(
     )
 
 
+@of_tensors
 def triplet_margin_loss(
     anchor: Tensor,
     positive: Tensor,
@@ -151,6 +160,7 @@ def triplet_margin_loss(
     return margins.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=reduced)
 
 
+@of_tensors
 def embedding_bag(
     weight: Tensor,
     indices: Tensor,
@@ -208,6 +218,7 @@ def _ctc_loss(
     return loss, torch.stack(steps, 1)
 
 
+@of_tensors
 def norm_except_dim(v: Tensor, pow: int = 2, dim: int = 0) -> Tensor:
     """The norms of ``v`` over all dims but ``dim``, with those dims kept as 1; over all with ``dim`` -1.
 

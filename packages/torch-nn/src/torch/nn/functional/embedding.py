@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch._seams import of_tensors
 
 from ._asking import asking
 from ._ops import ops
@@ -72,6 +73,7 @@ def _check_padding(op, padding_idx, num, error=AssertionError):
     return padding_idx % num
 
 
+@of_tensors
 def embedding(
     input: Tensor,
     weight: Tensor,

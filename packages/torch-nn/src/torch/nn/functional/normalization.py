@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import torch
+from torch._seams import of_tensors
 
 from ._ops import ops
 
@@ -114,6 +115,7 @@ def layer_norm(
     return ops.layer_norm(input, normalized_shape, weight, bias, eps)
 
 
+@of_tensors
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
