@@ -365,8 +365,7 @@ def heaviside(w, a, out):
     dtype = out[0].dtype
     x, y = operands(w, dtype, a.self, a.other)
     zero = w.const(0, dtype)
-    found = w.op("Where", w.op("Equal", x, zero), y, w.cast(w.op("Greater", x, zero), dtype))
-    return w.op("Where", w.op("IsNaN", x), x, found) if dtype.is_floating_point else found
+    return w.op("Where", w.op("Equal", x, zero), y, w.cast(w.op("Greater", x, zero), dtype))
 
 
 @rule("ldexp")
