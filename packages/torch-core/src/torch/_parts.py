@@ -39,6 +39,7 @@ ALIASES = {
     "_C._nn": "nn.functional",
     "quantization": "ao.quantization",
     "quantization._numeric_suite": "ao.ns._numeric_suite",
+    "quantization._numeric_suite_fx": "ao.ns._numeric_suite_fx",
     "sparse._triton_ops": "_faces.triton_ops",
     "sparse._triton_ops_meta": "_faces.triton_ops_meta",
     "_C._functorch": "_functorch._batches",

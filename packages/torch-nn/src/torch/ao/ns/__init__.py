@@ -4,4 +4,4 @@ from torch import _seams
 
 __all__: list[str] = []
 
-__getattr__, __dir__ = _seams.later(globals(), modules=("_numeric_suite",))
+__getattr__, __dir__ = _seams.later(globals(), modules=("_numeric_suite", "_numeric_suite_fx", "fx"))

@@ -83,6 +83,7 @@ class _Converting:
             self.quantize(node)
         elif node.name in self.until:
             self.finish(self.until[node.name], node)
+            self.note(self.until[node.name], node)
         elif kind == "shared":
             self.pass_on(node)
         elif kind == "reference" or "reference" in node.meta:
@@ -90,11 +91,13 @@ class _Converting:
         elif kind in ("weighted", "own", "sum", "joined", "unit"):
             if node.meta["quantized_until"] == node.name:
                 self.finish(node, node)
+                self.note(node, node)
         elif kind == "weights" and node.op == "call_function":
             layer, source = self.float_layer(node)
             name = f"{node.name}_quantized"
             self.put(name, mappings.DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS[type(layer)].from_float(layer).eval())
             self.floats[node] = self.graph.call_module(name, (self.number(source),))
+            self.floats[node].meta["stands_for"] = node.name, node.name
         elif kind == "weights":
             layer = self.layers[node.target]
             if self.modules[node.target] is layer:
@@ -174,6 +177,10 @@ class _Converting:
             self.put(name, made.train(layer.training))
             source = first.args[0] if first.args else first.kwargs["input"]
             self.integers[last] = self.graph.call_module(name, (self.integer(source),))
+
+    def note(self, first: Any, last: Any) -> None:
+        """Keep with the new node which pattern it stands for: what compares both graphs asks."""
+        self.integers[last].meta["stands_for"] = first.name, last.name
 
     def function(self, name: str, args: Any, observer: Any) -> Any:
         scale, zero = _found(observer)

@@ -1,0 +1,5 @@
+"""What comparisons of graphs are measured with."""
+
+from . import utils as utils
+
+__all__ = ["utils"]
