@@ -1,8 +1,8 @@
 """How far one tensor is from another, in one number.
 
 >>> x = torch.tensor([3.0, 4.0])
->>> compute_sqnr(x, 0.9 * x).item(), compute_normalized_l2_error(x, 0.9 * x).item(), compute_cosine_similarity(x, 2 * x).item()
-(20.0, 0.1..., 1.0...)
+>>> compute_sqnr(x, 0.9 * x), compute_normalized_l2_error(x, 0.9 * x), compute_cosine_similarity(x, 2 * x)
+(tensor(20.0000), tensor(0.1000), tensor([1.]))
 """
 
 from __future__ import annotations
