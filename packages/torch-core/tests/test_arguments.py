@@ -242,3 +242,12 @@ def test_an_operator_that_is_an_attribute_of_a_class_is_no_method_of_it(kind):
     with pytest.raises(TypeError, match="must be Tensor, not Layer|must be Tensor, not Inherited"):
         torch.tanh(layer)
     assert x.relu.__self__ is x and torch.Tensor.relu(x).tolist() == [0, 2]
+
+
+def test_pieces_that_may_be_changed_have_the_argument_names_of_views():
+    x = torch.arange(4)
+    wanted = [[0, 1], [2, 3]]
+    assert [t.tolist() for t in torch.unsafe_chunk(x, chunks=2)] == wanted
+    assert [t.tolist() for t in x.unsafe_chunk(chunks=2, dim=0)] == wanted
+    assert [t.tolist() for t in torch.unsafe_split(x, split_size=2)] == wanted
+    assert [t.tolist() for t in torch.unsafe_split_with_sizes(input=x, split_sizes=[2, 2], dim=0)] == wanted

@@ -42,22 +42,27 @@ def _dense(view):
 globals().update((f"{view}_copy", _copying(view)) for view in VIEWS)
 
 
-def _apart(split):
-    name = f"unsafe_{split}"
-
-    def cut(input, split_size, dim=0):
-        begin, result = 0, []
-        for piece in _C._operator(split)(input.detach(), split_size, dim):
-            result.append(_C._operator("slice")(input, dim, begin, begin + piece.shape[dim]))
-            begin += piece.shape[dim]
-        return tuple(result)
-
-    cut.__name__ = cut.__qualname__ = name
-    cut.__doc__ = f"As ``{split}``, with pieces that may be changed in place while gradients are recorded."
-    return cut
+def _apart(split, input, sizes, dim):
+    begin, result = 0, []
+    for piece in _C._operator(split)(input.detach(), sizes, dim):
+        result.append(_C._operator("slice")(input, dim, begin, begin + piece.shape[dim]))
+        begin += piece.shape[dim]
+    return tuple(result)
 
 
-unsafe_chunk, unsafe_split, unsafe_split_with_sizes = map(_apart, ("chunk", "split", "split_with_sizes"))
+def unsafe_chunk(input, chunks, dim=0):
+    """As ``chunk``, with pieces that may be changed in place while gradients are recorded."""
+    return _apart("chunk", input, chunks, dim)
+
+
+def unsafe_split(input, split_size, dim=0):
+    """As ``split``, with pieces that may be changed in place while gradients are recorded."""
+    return _apart("split", input, split_size, dim)
+
+
+def unsafe_split_with_sizes(input, split_sizes, dim=0):
+    """As ``split_with_sizes``, with pieces that may be changed in place while gradients are recorded."""
+    return _apart("split_with_sizes", input, split_sizes, dim)
 
 
 def _chunk_cat(tensors, dim, num_chunks, *, out=None):
