@@ -395,3 +395,15 @@ def test_fresh_quantized_norms_of_batches_go_by_their_running_statistics_and_dro
     assert torch.equal(norm(q).int_repr(), q.int_repr()) and norm.running_mean.tolist() == [0, 0]
     assert torch.ao.nn.quantized.Dropout(0.5)(q) is q
     assert torch.ao.nn.quantized.MaxPool2d(2)(q).int_repr().flatten().tolist() == [3, 7]
+
+
+@pytest.mark.parametrize("name", ["Embedding", "EmbeddingBag"])
+def test_tables_that_are_made_by_hand_have_a_scale_for_each_row(name):
+    kind = getattr(torch.ao.nn.quantized, name)
+    table = kind(3, 4)
+    assert table.weight().qscheme() is torch.per_channel_affine_float_qparams
+    assert repr(table).startswith(f"Quantized{name}(num_embeddings=3, embedding_dim=4, dtype=torch.quint8")
+    rows = torch.quantize_per_channel(torch.rand(3, 4), torch.ones(3) / 64, torch.zeros(3), 0, torch.quint8)
+    assert torch.equal(kind(3, 4, _weight=rows).weight().dequantize(), rows.dequantize())
+    with pytest.raises(AssertionError, match=r"expected a weight of shape \(2, 4\), got \(3, 4\)"):
+        kind(2, 4, _weight=rows)

@@ -326,12 +326,20 @@ class _Table(Weighted):
 
     _floats: Any = None
 
-    def __init__(self, *args: Any, dtype: Any = torch.quint8, **kwargs: Any):
+    def __init__(self, *args: Any, _weight: Tensor | None = None, dtype: Any = torch.quint8, **kwargs: Any):
         layer = self._floats(*args, **kwargs)
         if dtype not in _TABLES:
             raise NotImplementedError(f"{type(self).__name__}: weights are {', '.join(map(str, _TABLES))}, got {dtype}")
+        rows, shape = layer.weight.shape[0], tuple(layer.weight.shape)
+        if _weight is None:
+            scales, points = torch.ones(rows), torch.zeros(rows)
+            _weight = torch.quantize_per_channel(torch.zeros(shape), scales, points, 0, dtype)
+        if tuple(_weight.shape) != shape:
+            raise AssertionError(
+                f"{type(self).__name__}: expected a weight of shape {shape}, got {tuple(_weight.shape)}"
+            )
         adopt(self, layer)
-        self._hold(zeros_like_weight(layer.weight, dtype), None)
+        self._hold(_weight, None)
 
     def set_weight(self, w: Tensor) -> None:
         """Take a quantized weight."""
@@ -341,7 +349,9 @@ class _Table(Weighted):
         return "Quantized" + type(self).__name__
 
     def extra_repr(self) -> str:
-        return f"dtype={self.weight().dtype}, qscheme={self.weight().qscheme()}"
+        weight = self.weight()
+        sizes = f"num_embeddings={self.num_embeddings}, embedding_dim={self.embedding_dim}"
+        return f"{sizes}, dtype={weight.dtype}, qscheme={weight.qscheme()}"
 
     def rows(self, indices: Tensor) -> Tensor:
         """The numbers of some rows: only these are made floats."""
