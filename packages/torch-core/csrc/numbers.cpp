@@ -34,7 +34,20 @@ bool is_number(PyObject* o) {
   if (PyTuple_Check(o) || PyList_Check(o) || PyUnicode_Check(o) || o == Py_None || is_tensor(o)) return false;
   PyNumberMethods* n = Py_TYPE(o)->tp_as_number;
   if (!n || !(n->nb_index || n->nb_float)) return false;
-  return std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0 && std::strcmp(Py_TYPE(o)->tp_name, "numpy.ndarray") != 0;
+  if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.", 6) == 0)
+    return std::strcmp(Py_TYPE(o)->tp_name, "numpy.ndarray") != 0;
+  return is_symbolic(o);
+}
+
+bool is_symbolic(PyObject* o) {
+  PyTypeObject* type = Py_TYPE(o);
+  return PyType_HasFeature(type, Py_TPFLAGS_HEAPTYPE) && type->tp_as_number && type->tp_as_number->nb_bool &&
+         PyObject_HasAttrString(reinterpret_cast<PyObject*>(type), "__torch_symbolic__");
+}
+
+bool is_truth(PyObject* o) {
+  if (PyBool_Check(o) || std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) return true;
+  return std::strcmp(Py_TYPE(o)->tp_name, "SymBool") == 0 && is_symbolic(o);
 }
 
 bool to_scalar(PyObject* o, Scalar* out) {
@@ -64,7 +77,7 @@ bool to_scalar(PyObject* o, Scalar* out) {
     if (!has_values(&t, kReadAsNumber)) return false;
     Object item(item_of(t));
     return item && to_scalar(item.get(), out);
-  } else if (std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
+  } else if (is_truth(o)) {
     int truth = PyObject_IsTrue(o);
     if (truth < 0) return false;
     *out = truth == 1;

@@ -289,7 +289,7 @@ PyObject* size_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(t.get()); ++i) {
     PyObject* item = PyTuple_GET_ITEM(t.get(), i);
     if (PyLong_Check(item)) continue;
-    if (PyObject_HasAttrString(item, "__torch_symbolic__")) continue;  // a torch.SymInt keeps its name
+    if (is_symbolic(item) && PyIndex_Check(item) && !is_truth(item)) continue;  // a torch.SymInt keeps its name
     Object number(PyNumber_Index(item));
     if (!number) {
       PyErr_Format(PyExc_TypeError, "torch.Size() takes an iterable of 'int' (item %zd is '%s')", i,

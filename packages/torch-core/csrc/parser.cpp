@@ -240,7 +240,7 @@ bool convert(const Parameter& p, PyObject* o, Value* v, Arguments* a) {
         v->i = o == Py_True;
         return v->present = true;
       }
-      if (PyLong_Check(o) || std::strncmp(Py_TYPE(o)->tp_name, "numpy.bool", 10) == 0) {
+      if (PyLong_Check(o) || is_truth(o)) {
         v->i = PyObject_IsTrue(o);
         return v->present = v->i >= 0;
       }

@@ -35,7 +35,9 @@ bool add_errors(PyObject* module);
 PyObject* raise() noexcept;
 
 // --- numbers.cpp: Python numbers and nested lists to tensors and back ---
-bool is_number(PyObject*);  // bool, int, float, complex and NumPy's scalars
+bool is_number(PyObject*);    // bool, int, float, complex, NumPy's scalars, and numbers with names
+bool is_symbolic(PyObject*);  // a number with a name: torch.SymInt, SymFloat, SymBool
+bool is_truth(PyObject*);     // bool, NumPy's and torch.SymBool
 bool to_scalar(PyObject*, Scalar*);
 PyObject* wrap_scalar(const Scalar&);
 PyObject* item_of(const Tensor&);  // of one element, on any device that has values

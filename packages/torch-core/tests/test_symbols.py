@@ -101,3 +101,30 @@ def test_quotients_and_comparisons_know_what_they_were():
     assert torch.zeros(int(a)).shape == (7,) and list(range(a)) == list(range(7))
     with pytest.raises(TypeError, match="for a number of your own take 3"):
         torch.SymInt(3)
+
+
+def test_operators_take_numbers_with_names_as_numbers():
+    size, x = named("a", 4), torch.arange(4.0)
+    share, many = size / 8, size > 2
+    assert torch.equal(x * size, x * 4) and torch.equal(size - x, 4 - x) and torch.equal(x + share, x + 0.5)
+    assert torch.equal(torch.add(x, x, alpha=size), x * 5) and torch.equal(x.clamp(max=share), x.clamp(max=0.5))
+    assert x.sum(0, keepdim=many).shape == (1,) and torch.full((size,), size).tolist() == [4] * 4
+    made = [torch.tensor(n) for n in (size, share, many)]
+    assert [t.dtype for t in made] == [torch.int64, torch.float32, torch.bool] and [t.item() for t in made] == [
+        4,
+        0.5,
+        True,
+    ]
+    x[0], x[1] = size, share
+    assert x.tolist() == [4, 0.5, 2, 3]
+    with pytest.raises(TypeError, match="item 0 is 'SymFloat'"):
+        torch.Size([share])
+
+
+def test_a_class_that_is_called_like_one_is_no_number():
+    class SymInt:
+        def __index__(self):
+            return 2
+
+    with pytest.raises(TypeError, match="must be Tensor or Number, not SymInt"):
+        torch.add(torch.ones(2), SymInt())

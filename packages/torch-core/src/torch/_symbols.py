@@ -336,6 +336,8 @@ def _one(name):
 
 
 class _Symbolic:
+    __torch_symbolic__ = True  # operators take it where they take numbers, torch.Size as it is
+
     def __init__(self, node: SymNode) -> None:
         if not isinstance(node, SymNode):
             raise TypeError(
@@ -414,8 +416,6 @@ class SymInt(_Number):
     >>> size, isinstance(size, torch.SymInt), isinstance(size, int), int(size), size * 2
     (batch, True, False, 3, 2*batch)
     """
-
-    __torch_symbolic__ = True  # torch.Size takes it as it is
 
     def __index__(self) -> int:
         return int(self.node.hint)
