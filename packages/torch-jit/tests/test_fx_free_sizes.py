@@ -62,3 +62,23 @@ def test_random_numbers_and_arguments_are_as_after_one_call():
     torch.manual_seed(0)
     make_fx(lambda x: x.add_(torch.rand(x.shape[0])), tracing_mode="symbolic")(x)
     assert torch.equal(torch.rand(1), wanted) and x.shape == (3,) and (x < 2).all()
+
+
+def test_ints_among_the_arguments_are_inputs_of_the_graph():
+    def f(x, n):
+        return x * n + n // 2, n + 1
+
+    x = torch.ones(4, 3)
+    graph = make_fx(f, tracing_mode="symbolic")(x, 7)
+    assert torch.equal(graph(x, 9)[0], f(x, 9)[0]) and graph(x, 9)[1] == 10
+
+
+def test_a_size_with_a_name_is_an_input_in_every_mode():
+    from torch._symbols import named
+
+    def f(n, x):
+        return x.repeat(n, 1) * n + x.shape[0]
+
+    graph = make_fx(f)(named("s0", 5), torch.ones(4, 3))
+    assert torch.equal(graph(3, torch.ones(4, 3)), f(3, torch.ones(4, 3)))
+    assert torch.ops.aten.sym_size.int not in [n.target for n in graph.graph.nodes], "the other sizes are the example's"

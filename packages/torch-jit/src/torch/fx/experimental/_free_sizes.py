@@ -1,7 +1,7 @@
 """``make_fx(tracing_mode="symbolic")``: a function is traced at several sizes, and the graphs are joined into one for all.
 
-Sizes that are equal in the arguments stay equal, and 0 and 1 stay what they are, as for PyTorch. A size at which the function raises
-or runs other operators stays that of the arguments.
+Sizes and ints that are equal in the arguments stay equal, and 0 and 1 stay what they are, as for PyTorch. One at which the function
+raises or runs other operators stays that of the arguments.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["traced"]
+__all__ = ["has_symbols", "traced"]
 
 _WAYS = (lambda size, n: size + (1, 4, 11)[n], lambda size, n: size * (2, 3, 5)[n], lambda size, n: size - (1, 2, 3)[n])
 _RUNS = 3
@@ -27,12 +27,19 @@ class _Unlike(Exception):
     """Two graphs of a function are not the same but for numbers."""
 
 
-def traced(trace: Callable[[tuple], GraphModule], args: tuple) -> GraphModule:
-    """The graph that ``trace`` makes of arguments like these, for other sizes as well."""
+def has_symbols(args: tuple) -> bool:
+    """Whether there are sizes with names among the arguments."""
+    return any(isinstance(x, torch.SymInt) for x in pytree.tree_leaves(args))
+
+
+def traced(trace: Callable[[tuple], GraphModule], args: tuple, all_sizes: bool = True) -> GraphModule:
+    """The graph that ``trace`` makes of arguments like these, for other sizes as well: all, or those with names."""
     state = torch.get_rng_state()
     leaves, spec = pytree.tree_flatten(args)
-    first = trace(args)
-    sizes = dict.fromkeys(size for x in leaves if isinstance(x, torch.Tensor) for size in x.shape if size > 1)
+    numbers = [n for x in leaves for n in _numbers(x, all_sizes)]
+    leaves = [int(x) if isinstance(x, torch.SymInt) else x for x in leaves]
+    first = trace(pytree.tree_unflatten(leaves, spec))
+    sizes = dict.fromkeys(n for n in numbers if n > 1)
     plans: dict[int, list[int]] = {}
 
     def at(changed):
@@ -58,9 +65,18 @@ def traced(trace: Callable[[tuple], GraphModule], args: tuple) -> GraphModule:
     return first
 
 
+def _numbers(leaf, all_sizes):
+    """What may be another number in another call."""
+    if isinstance(leaf, torch.SymInt):
+        return [int(leaf)]
+    if not all_sizes:
+        return []
+    return list(leaf.shape) if isinstance(leaf, torch.Tensor) else [leaf] if type(leaf) is int else []
+
+
 def _resized(leaf, changed):
     if not isinstance(leaf, torch.Tensor):
-        return leaf
+        return changed.get(leaf, leaf) if type(leaf) is int else leaf
     made = leaf.detach().clone()
     for dim, size in enumerate(leaf.shape):
         if size in changed:
@@ -94,7 +110,9 @@ def _joined(modules):
         if not isinstance(rule, (_sizes.Size, _sizes.Formula)):
             return rule
         if rule not in made:
-            if isinstance(rule, _sizes.Size):
+            if isinstance(rule, _sizes.Size) and rule.dim is None:
+                node = values[orders[0][rule.n]]
+            elif isinstance(rule, _sizes.Size):
                 node = graph.call_function(torch.ops.aten.sym_size.int, (values[orders[0][rule.n]], rule.dim))
                 node.meta["val"] = orders[0][rule.n].meta["val"].shape[rule.dim]
             else:
@@ -136,6 +154,9 @@ def _joined(modules):
         args, kwargs = argument([tuple(n.args) for n in group]), argument([dict(n.kwargs) for n in group])
         values[node] = graph.create_node(node.op, node.target, args, kwargs, node.name)
         values[node].meta = dict(node.meta)
+        seen = tuple(n.meta.get("val") for n in group)
+        if node.op == "placeholder" and type(seen[0]) is int and len(set(seen)) > 1:
+            known.append((seen, _sizes.Size(i, None)))
         shapes = [n.meta["val"].shape for n in group if isinstance(n.meta.get("val"), torch.Tensor)]
         if len(shapes) == len(group):
             if len({len(s) for s in shapes}) > 1:

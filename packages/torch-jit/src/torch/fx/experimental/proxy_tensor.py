@@ -7,6 +7,7 @@ of Python for the same elements. Nothing that was seen is freed before the end, 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import inspect
 import operator
 from contextlib import contextmanager, nullcontext
@@ -78,7 +79,8 @@ def make_fx(
 
     ``decomposition_table`` says which overloads run as which functions. Arguments are tensors or trees of them; numbers and
     sizes become those of the example, so ``tracing_mode`` "real" and "fake" are the same. With "symbolic" the graph is for other
-    sizes as well: ``f`` runs at several, and numbers that follow sizes are computed from them. With ``pre_dispatch`` it switches
+    sizes and ints as well: ``f`` runs at several, and numbers that follow are computed from them; so it does for sizes with names
+    (``torch.SymInt``). With ``pre_dispatch`` it switches
     gradients on and off where ``f`` does. A tensor that depends on the arguments is not read: RuntimeError.
 
     >>> square = make_fx(torch.func.grad(lambda x: (x * x).sum()))(torch.ones(2))
@@ -91,8 +93,9 @@ def make_fx(
         raise TypeError(f"make_fx: f must be callable, not {type(f).__name__}")
 
     def traced(*args: Any) -> GraphModule:
-        if tracing_mode == "symbolic":
-            return _free_sizes.traced(lambda given: _trace(f, given, decomposition_table or {}, pre_dispatch), args)
+        if tracing_mode == "symbolic" or _free_sizes.has_symbols(args):
+            trace = functools.partial(_trace, f, table=decomposition_table or {}, with_grad_modes=pre_dispatch)
+            return _free_sizes.traced(trace, args, tracing_mode == "symbolic")
         return _trace(f, args, decomposition_table or {}, pre_dispatch)
 
     return traced
@@ -223,6 +226,8 @@ class _Recorder:
     def argument(self, leaf: Any, node: Node) -> Any:
         """What the function is given for an argument that the graph has as ``node``."""
         if not isinstance(leaf, torch.Tensor):
+            if type(leaf) is int:
+                node.meta["val"] = leaf
             return leaf
         if leaf.layout is not torch.strided:
             raise NotImplementedError(f"make_fx: arguments are strided tensors, got one of {leaf.layout}")
