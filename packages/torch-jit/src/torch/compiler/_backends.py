@@ -53,7 +53,7 @@ def custom(function):
 
         from ._fx import graph_module
 
-        module, example = graph_module(observer, graph)
+        module, example, given = graph_module(observer, graph)
         options = compiled.options if isinstance(compiled.options, dict) else None
         try:
             made = function(module, example, options=options) if options else function(module, example)
@@ -61,6 +61,8 @@ def custom(function):
             raise BackendCompilerFailed(function, error) from error
         if not callable(made):
             raise BackendCompilerFailed(function, TypeError(f"expected a callable, got {type(made).__name__}"))
-        return lambda *inputs: tuple(made(*inputs))
+        if given is None:
+            return lambda *inputs: tuple(made(*inputs))
+        return lambda *inputs: tuple(made(*given(inputs)))
 
     return build

@@ -8,6 +8,7 @@ import re
 
 import torch
 from torch import fx
+from torch._seams import named_size
 from torch.export._tape import describe, hollow
 
 from ._numbers import MATH
@@ -31,32 +32,74 @@ _FORMATS = (torch.contiguous_format, torch.preserve_format, torch.channels_last,
 
 
 def graph_module(observer, graph):
-    """The graph with an input for each tensor that the program reads, and those tensors as examples."""
-    made, values = fx.Graph(), {}
-    names = ["x"] * len(list(graph.inputs()))
-    for i, (value, name) in enumerate(zip(graph.inputs(), names)):
-        node = made.placeholder(f"{name}{i}" if len(names) > 1 else name)
+    """The graph with an input for each tensor that the program reads, those tensors as examples, and what makes its inputs of
+    them: a size that may change is one of its own, before the first tensor that has it.
+    """
+    made, values, sizes, places = fx.Graph(), {}, {}, []
+    inputs = list(graph.inputs())
+    for i, value in enumerate(inputs):
+        for dim, name in _names(observer, i).items():
+            if name not in sizes:
+                sizes[name] = made.placeholder(name)
+                sizes[name].meta["example_value"] = named_size(name, observer.examples[i].shape[dim])
+                sizes[name].meta["val"] = sizes[name].meta["example_value"]
+                places.append((i, dim))
+        node = made.placeholder(f"x{i}" if len(inputs) > 1 else "x")
         values[value.unique()] = node
+        places.append((i, None))
         _look(observer, i, node)
     root = torch.nn.Module()
     for node in graph.nodes():
-        _convert(root, made, node, values)
+        if node.kind() == "aten::size" and (known := _size_of(observer, inputs, node)) in sizes:
+            values[node.output().unique()] = sizes[known]
+        else:
+            _convert(root, made, node, values)
     if getattr(observer, "space", None) is None:
         _look_alike(graph, values)
     made.output(values[next(iter(graph.outputs())).unique()])
     made.lint()
-    return fx.GraphModule(root, made), list(observer.examples)
+    examples = [n.meta["example_value"] if n.name in sizes else None for n in made.find_nodes(op="placeholder")]
+    tensors = iter(observer.examples)
+    examples = [next(tensors) if each is None else each for each in examples]
+    return fx.GraphModule(root, made), examples, (_with_sizes(places) if sizes else None)
+
+
+def _with_sizes(places):
+    """What a graph with sizes among its inputs is called with, made of the tensors."""
+
+    def made(inputs):
+        return [inputs[i] if dim is None else inputs[i].shape[dim] for i, dim in places]
+
+    return made
+
+
+def _names(observer, i):
+    """The symbols of an input's sizes that may change, by dim; equal ones have one name."""
+    space = getattr(observer, "space", None)
+    if space is None:
+        return {}
+    same = space.extents.same
+    return {d: f"s{same.get(n, n)[1:]}" for (at, d), n in space.free.items() if at == i and d is not None}
+
+
+def _size_of(observer, inputs, node):
+    """The symbol that a node reads of an input, or None."""
+    at = next((i for i, v in enumerate(inputs) if v.unique() == node.inputsAt(0).unique()), None)
+    dim = node.inputsAt(1).node()
+    if at is None or not dim.hasAttribute("value"):
+        return None
+    rank = observer.examples[at].dim()
+    return _names(observer, at).get(dim.ival("value") % rank)
 
 
 def _look(observer, i, node):
     """What an input looks like: a fake tensor, with symbolic sizes where they may change; equal ones have one name. The tensor
     itself may go before the graph does."""
-    space, value = getattr(observer, "space", None), observer.examples[i]
+    value, names = observer.examples[i], _names(observer, i)
     if not isinstance(value, torch.Tensor):
         node.meta["example_value"] = node.meta["val"] = value
         return
-    names = {} if space is None else {d: space.extents.same.get(n, n) for (at, d), n in space.free.items() if at == i}
-    sizes = [f"s{names[d][1:]}" if d in names else n for d, n in enumerate(value.shape)]
+    sizes = [names.get(d, n) for d, n in enumerate(value.shape)]
     like = hollow(value.shape, value.stride(), value.dtype).requires_grad_(value.requires_grad)
     describe(node, like, sizes, value.device)
     node.meta["example_value"] = node.meta["val"]

@@ -109,7 +109,7 @@ class Resized(Observer):
             self.dims.append((slot, WHOLE))
             self.asked.append((place, None))
             self.inputs.append(slot)
-            self.examples.append(named_size(f"s{at}", number) if type(number) is int else number)
+            self.examples.append(named_size(f"s{name[1:]}", number) if type(number) is int else number)
             if type(number) is int:
                 self.space.conditions.append(f"-{1 << 31} < {name} < {1 << 31}")
             self.variables[place] = made
