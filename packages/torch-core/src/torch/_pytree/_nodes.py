@@ -81,10 +81,10 @@ def register_dataclass(cls, *, field_names=None, drop_field_names=None, serializ
     if left := sorted(set(known) - set(names) - dropped):
         raise ValueError(f"register_dataclass: {cls.__name__}: neither kept nor dropped: {', '.join(left)}")
 
-    # Fields that hold None stay in the context, as what is absent.
+    # Fields that hold None stay in the context, as what is absent; the context is a list, as it is read from a file.
     def flatten(obj):
         there = [n for n in names if getattr(obj, n) is not None]
-        return [getattr(obj, n) for n in there], (there, [n for n in names if n not in there])
+        return [getattr(obj, n) for n in there], [there, [n for n in names if n not in there]]
 
     def unflatten(children, context):
         there, absent = context
