@@ -562,8 +562,8 @@ def test_further_examples_say_which_sizes_may_change():
     program = torch.export.export(Scaled(), args, kwargs, dynamic_shapes=more)
     args, kwargs = example(9)
     assert program.module()(*args, **kwargs).tolist() == [18, 18]
-    more.add(*example(4, n=3))
-    with pytest.raises(ValueError, match="an example has 3 where the first one has 2"):
+    more.add(*example(4, n=2.5))
+    with pytest.raises(ValueError, match="an example has 2.5 where the first one has 2"):
         more.dynamic_shapes(Scaled(), *example(3))
     with pytest.raises(TypeError, match="expected a tuple and a dict, got list"):
         more.add([torch.ones(1)])

@@ -19,14 +19,56 @@ if TYPE_CHECKING:
 _MAX = 2**31 - 1
 
 
-class _Hint(enum.Enum):
-    AUTO = "auto"
-    STATIC = "static"
-    DYNAMIC = "dynamic"
+class HintType(enum.Enum):
+    """What may be said of a size without a name."""
+
+    AUTO = enum.auto()
+    STATIC = enum.auto()
+    DYNAMIC = enum.auto()
 
 
 class DimError(AssertionError, ValueError):
     """A Dim that cannot be; caught as AssertionError, which it is in PyTorch, and as ValueError."""
+
+
+@dataclass(frozen=True, repr=False)
+class DimHint:
+    """What is said of a size without a name: ``Dim.AUTO``, ``Dim.STATIC``, ``Dim.DYNAMIC``; called, with bounds.
+
+    >>> Dim.AUTO(min=2, max=8)
+    DimHint(AUTO, min=2, max=8)
+    """
+
+    type: HintType
+    min: int | None = None
+    max: int | None = None
+
+    def __call__(self, min: int | None = None, max: int | None = None) -> DimHint:
+        if self.min is not None or self.max is not None:
+            raise TypeError(f"{self} has its bounds already: say them once, as in Dim.{self.type.name}(min=2, max=8)")
+        if min is not None and min < 0:
+            raise DimError(f"Dim.{self.type.name}: min must be a size, got {min}")
+        if min is not None and max is not None and min > max:
+            raise DimError(f"Dim.{self.type.name}: min must be at most max, got min={min}, max={max}")
+        return DimHint(self.type, min, max)
+
+    def __repr__(self) -> str:
+        bounds = "".join(f", {name}={n}" for name, n in (("min", self.min), ("max", self.max)) if n is not None)
+        return f"DimHint({self.type.name}{bounds})"
+
+    @property
+    def name(self) -> str:
+        """As the caller writes it."""
+        return f"Dim.{self.type.name}"
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the greatest size."""
+        return _bounds(self)
+
+
+def _bounds(said):
+    return (0 if said.min is None else said.min), (_MAX if said.max is None else said.max)
 
 
 class ValueRange(NamedTuple):
@@ -47,7 +89,7 @@ class Dim:
     """A size that may be another one when the exported program is called, between ``min`` and ``max``.
 
     ``2 * batch + 1`` is a size that follows another. ``Dim.AUTO`` lets the export find out, ``Dim.DYNAMIC`` is a size
-    without a name, ``Dim.STATIC`` the one of the example.
+    without a name, ``Dim.STATIC`` the one of the example; ``Dim.AUTO(min=2, max=8)`` has bounds.
 
     >>> batch = torch.export.Dim("batch", max=64)
     >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes={"input": {0: batch}})
@@ -62,9 +104,9 @@ class Dim:
     shift: int = 0
     root: Dim | None = None
 
-    AUTO = _Hint.AUTO
-    STATIC = _Hint.STATIC
-    DYNAMIC = _Hint.DYNAMIC
+    AUTO = DimHint(HintType.AUTO)
+    STATIC = DimHint(HintType.STATIC)
+    DYNAMIC = DimHint(HintType.DYNAMIC)
 
     def __post_init__(self) -> None:
         if self.root is None and not str(self.name).isidentifier():
@@ -85,7 +127,7 @@ class Dim:
     @property
     def bounds(self) -> tuple[int, int]:
         """The least and the greatest size."""
-        return (0 if self.min is None else self.min), (_MAX if self.max is None else self.max)
+        return _bounds(self)
 
     def _derived(self, scale: int, shift: int) -> Dim:
         root = self.root or self
@@ -174,7 +216,7 @@ class ShapesCollection:
 
 
 class AdditionalInputs:
-    """Further examples of a program's inputs, for ``dynamic_shapes``: sizes in which they differ from the first may change.
+    """Further examples of a program's inputs, for ``dynamic_shapes``: sizes and ints in which they differ from the first may change.
 
     >>> more = torch.export.AdditionalInputs()
     >>> more.add((torch.ones(4, 2),))
@@ -198,20 +240,32 @@ class AdditionalInputs:
         """What ``export`` takes. ValueError for an example of another nesting, or whose other values differ."""
         first = _by_name(m, args, kwargs or {})
         leaves, spec = pytree.tree_flatten(first)
-        differing: list[set[int]] = [set() for _ in leaves]
+        differing: list[set[int | None]] = [set() for _ in leaves]
         for more_args, more_kwargs in self._examples:
             others, other_spec = pytree.tree_flatten(_by_name(m, more_args, more_kwargs))
             if other_spec != spec:
                 raise ValueError(f"AdditionalInputs: an example has the structure {other_spec}, the first one {spec}")
             for leaf, other, dims_ in zip(leaves, others, differing, strict=True):
-                if not isinstance(leaf, torch.Tensor):
+                if type(leaf) is type(other) is int:
+                    dims_.update({None} if leaf != other else ())
+                elif not isinstance(leaf, torch.Tensor):
                     if leaf != other:
                         raise ValueError(f"AdditionalInputs: an example has {other!r} where the first one has {leaf!r}")
                 elif other.dim() != leaf.dim():
                     raise ValueError(f"AdditionalInputs: an example has {other.dim()} dims, the first one {leaf.dim()}")
                 else:
                     dims_.update(i for i in range(leaf.dim()) if leaf.shape[i] != other.shape[i])
-        return spec.unflatten([dict.fromkeys(sorted(dims_), Dim.DYNAMIC) or None for dims_ in differing])
+        return spec.unflatten([_that_differ(dims_) for dims_ in differing])
+
+    def verify(self, ep: Any) -> None:
+        """GuardError if a program does not take one of the examples."""
+        check = ep.module()._leaves
+        for args, kwargs in self._examples:
+            check(args, kwargs)
+
+
+def _that_differ(dims):
+    return Dim.DYNAMIC if None in dims else dict.fromkeys(sorted(dims), Dim.DYNAMIC) or None
 
 
 def located(function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any) -> dict[int, dict[int, Any]]:
@@ -275,13 +329,31 @@ def _number(value, place, spec, found):
         )
     if isinstance(spec, int) and spec != value:
         raise UserError(UserErrorType.INVALID_INPUT, f"dynamic_shapes: the argument is {value}, and not {spec}")
-    if not isinstance(spec, (int, _Hint)):
+    if not isinstance(spec, (int, DimHint)):
         raise UserError(
             UserErrorType.INVALID_INPUT,
             f"dynamic_shapes: expected Dim.DYNAMIC, Dim.AUTO, Dim.STATIC or None for the int {value}, got {spec!r}",
         )
-    if spec in (Dim.DYNAMIC, Dim.AUTO):
+    if isinstance(spec, DimHint) and spec.type is not HintType.STATIC:
+        _within_bounds(f"the argument is {value}", value, spec)
         found.setdefault(place, {})[None] = spec
+
+
+def _children(value):
+    """What a sequence, or an object of a registered class, has in it."""
+    if isinstance(value, (tuple, list)):
+        return value
+    return list(pytree.SUPPORTED_NODES[type(value)].flatten_fn(value)[0])
+
+
+def _within_bounds(said, number, what):
+    low, high = what.bounds
+    if isinstance(what, DimHint) and what.min is None:
+        low = min(0, number)  # an int may be negative
+    if not low <= number <= high:
+        raise UserError(
+            UserErrorType.CONSTRAINT_VIOLATION, f"dynamic_shapes: {said}, outside of {what.name}'s [{low}, {high}]"
+        )
 
 
 def _walk(value, place, spec, found):
@@ -297,7 +369,7 @@ def _walk(value, place, spec, found):
                 raise UserError(
                     UserErrorType.INVALID_INPUT, f"dynamic_shapes: dim {dim} of a tensor of {value.dim()} dims"
                 )
-            if what is None or what is Dim.STATIC:
+            if what is None or (isinstance(what, DimHint) and what.type is HintType.STATIC):
                 continue
             if isinstance(what, int):
                 if what != value.shape[dim]:
@@ -305,17 +377,11 @@ def _walk(value, place, spec, found):
                         UserErrorType.INVALID_INPUT, f"dynamic_shapes: dim {dim} is {value.shape[dim]}, and not {what}"
                     )
                 continue
-            if not isinstance(what, (Dim, _Hint)):
+            if not isinstance(what, (Dim, DimHint)):
                 raise UserError(
                     UserErrorType.INVALID_INPUT, f"dynamic_shapes: expected a Dim, an int or None, got {what!r}"
                 )
-            if isinstance(what, Dim):
-                low, high = what.bounds
-                if not low <= value.shape[dim] <= high:
-                    raise UserError(
-                        UserErrorType.CONSTRAINT_VIOLATION,
-                        f"dynamic_shapes: dim {dim} is {value.shape[dim]}, outside of {what.name}'s [{low}, {high}]",
-                    )
+            _within_bounds(f"dim {dim} is {value.shape[dim]}", value.shape[dim], what)
             found.setdefault(place, {})[dim % value.dim()] = what
         return
     if isinstance(value, dict):
@@ -323,11 +389,12 @@ def _walk(value, place, spec, found):
             parts = [(value[k], place[k], spec[k]) for k in spec]
         else:
             parts = zip(value.values(), place.values(), spec, strict=True)
-    elif isinstance(value, (tuple, list)):
+    elif isinstance(value, (tuple, list)) or type(value) in pytree.SUPPORTED_NODES:
+        kind, value, place = type(value).__name__, _children(value), _children(place)
         if not isinstance(spec, (tuple, list)) or len(spec) != len(value):
             raise UserError(
                 UserErrorType.INVALID_INPUT,
-                f"dynamic_shapes: {spec!r} is said of a {type(value).__name__} of {len(value)}: give a tuple of as many entries",
+                f"dynamic_shapes: {spec!r} is said of a {kind} of {len(value)}: give a tuple of as many entries",
             )
         parts = zip(value, place, spec, strict=True)
     else:

@@ -6,7 +6,7 @@ import operator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._dims import Dim
+from ._dims import Dim, HintType
 from ._errors import UserError, UserErrorType
 from ._sizes import Formula, Size
 
@@ -78,8 +78,9 @@ def symbols(located: dict[int, dict[int, Any]], leaves: list[Any]) -> list[Symbo
                 symbol.places.append((leaf, dim, what))
             else:
                 name = f"s{len(found)}"
-                low = -(2**31) if dim is None else 0
-                found[name] = Symbol(name, low, 2**31 - 1, size, [(leaf, dim, None)], what is Dim.AUTO)
+                low, high = what.bounds
+                low = -(2**31) if dim is None and what.min is None else low
+                found[name] = Symbol(name, low, high, size, [(leaf, dim, None)], what.type is HintType.AUTO)
     return list(found.values())
 
 
