@@ -199,12 +199,13 @@ void direct_block(const Product<T>& p, const Block& at, int64_t k0, int64_t k1, 
   }
 }
 
-// b.col == 1 and c.col == 1. With few rows, B is the big operand and is read in long runs: 32 of its rows at a time,
-// along a slice of C that stays in cache. Of an outer product C is the big one, and is written a few rows at a time
-// from end to end: 1024 x 1024 x 1 takes 86 us where columns of panels took 172 (one thread of an AMD EPYC, Zen 4).
+// b.col == 1 and c.col == 1. With few rows, B is the big operand and is read in long runs: 64 of its rows at a time,
+// along a slice of C that stays in cache; 7 x 1024 x 1024 takes 254 us so, and 330 by 32 rows (one thread of an Intel
+// Xeon with AMX). Of an outer product C is the big one, and is written a few rows at a time from end to end: 1024 x
+// 1024 x 1 takes 86 us where columns of panels took 172 (one thread of an AMD EPYC, Zen 4).
 template <class T, bool Pairs>
 void direct_product(const Product<T>& p) {
-  constexpr int64_t kRun = 32, kSlice = 2048, kRowsAtOnce = 6;
+  constexpr int64_t kRun = 64, kSlice = 2048, kRowsAtOnce = 6;
   const bool few = p.m <= kMostRows && p.k > 2 * kRun && p.k * p.n > 65536;
   const bool outer = p.k <= 2 && p.m * p.n > 65536;
   const bool far = p.k * p.n * int64_t(sizeof(T)) > part_of_second_cache(1 << 20);
@@ -418,9 +419,12 @@ void product(Product<T> p) {
     return finish(p, {0, p.m, 0, p.n});
   }
   const double flops = 2.0 * p.m * p.n * p.k;
-  // Read as they lie: a big B once, or one that stays in L2 for a few rows.
-  if (p.b.col == 1 &&
-      (p.m <= kMostRows || p.k <= 32 || flops <= 1.2e6 || (p.m <= 160 && p.k * p.n <= (p.m <= 80 ? 1 << 18 : 1 << 16))))
+  // Read as they lie: a big B once, or one that stays in L2 for a few rows. 20 x 784 x 512 takes 150 us so, and 250
+  // where B is packed (one thread of an Intel Xeon with AMX, which has 2 MB).
+  const int64_t elements = p.k * p.n;
+  const bool near = elements * int64_t(sizeof(T)) <= second_cache();
+  if (p.b.col == 1 && (p.m <= kMostRows || p.k <= 32 || flops <= 1.2e6 || (p.m <= 160 && elements <= 1 << 16) ||
+                       (p.m <= 80 && elements <= 1 << 18) || (p.m <= 2 * kMostRows && near)))
     return direct_product<T, Pairs>(p);
   if (p.n <= kDotNarrow && p.a.col == 1 && p.k >= small) {  // a big A is read along its rows; B is turned for that
     const Scratch<T> turned(p.n * p.k);

@@ -5,6 +5,7 @@
 
 namespace torch {
 
+int64_t second_cache() noexcept;  // bytes
 // `bytes`, which is a good choice beside a second cache of 1 MB, in proportion to that of this processor if it is
 // smaller.
 int64_t part_of_second_cache(int64_t bytes) noexcept;
