@@ -553,13 +553,76 @@ static bool writes_to(const std::unordered_set<const Storage*>& memory, const Ro
   return false;
 }
 
+// --- copies in the place of tensors ---
+
+void Tracer::lend(const torch::Tensor& t, const torch::Tensor& copy) {
+  lent_[t.get()] = {t, copy};
+  copies_[t->storage] = copy;
+}
+
+torch::Tensor Tracer::lent(const torch::Tensor& t) {
+  if (copies_.empty() || !t || !t->storage) return t;
+  if (auto at = lent_.find(t.get()); at != lent_.end()) return at->second.copy;
+  auto memory = copies_.find(t->storage);
+  if (memory == copies_.end()) return t;
+  // One that was made past all operators (x.data).
+  const torch::Tensor& whole = memory->second;
+  TORCH_CHECK(!t.requires_grad() && t.dtype() == whole.dtype(),
+              "a tensor shares memory with one that is lent, and is none of a watched call");
+  torch::Tensor copy = torch::alias_of(whole, false);
+  copy->byte_offset = t->byte_offset;
+  copy->set_ndim(int(t.dim()));
+  std::copy_n(t.sizes().begin(), t.dim(), copy->sizes());
+  std::copy_n(t.strides().begin(), t.dim(), copy->strides());
+  copy->refresh_geometry();
+  lent_[t.get()] = {t, copy};
+  return copy;
+}
+
+void Tracer::invoke(const Row& row, const torch::Value* arguments, Result& result) {
+  const Keys under = keys_below(DispatchKey::Trace);
+  if (copies_.empty()) return row.invoke(arguments, result, under);
+  const Schema& s = row.schema;
+  std::vector<torch::Value> own(arguments, arguments + s.count);
+  std::vector<Lent> used;
+  std::vector<std::vector<torch::Tensor>> lists;
+  const auto taken = [&](const torch::Tensor& t) {
+    torch::Tensor copy = lent(t);
+    if (copy.get() != t.get()) used.push_back({t, copy});
+    return copy;
+  };
+  for (int i = 0; i < s.count; ++i) {
+    if (s.params[i].kind == Kind::Tensor && own[i].tensor)
+      own[i].tensor = taken(reinterpret_cast<const torch::Tensor&>(arguments[i].tensor)).get();
+    if (s.params[i].kind == Kind::TensorList && own[i].size) {
+      const auto* items = static_cast<const torch::Tensor*>(own[i].data);
+      auto& list = lists.emplace_back();
+      for (int64_t k = 0; k < own[i].size; ++k) list.push_back(taken(items[k]));
+      own[i].data = list.data();
+    }
+  }
+  row.invoke(own.data(), result, under);
+  const auto give_back = [&](torch::Tensor& t) {
+    for (const Lent& each : used)
+      if (t && t.get() == each.copy.get()) {
+        TORCH_CHECK(t.sizes() == each.of.sizes() && t.strides() == each.of.strides(),
+                    "a tensor that is lent gets another shape in place");
+        t = each.of;
+        return;
+      }
+  };
+  for (torch::Tensor& t : result.tensors) give_back(t);
+  for (torch::Tensor& t : result.list) give_back(t);
+}
+
 void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result) {
   Tracer* t = tracer;
   if (Sink* s = Sink::current()) {
     row.invoke(arguments, result, keys_below(DispatchKey::Trace));
     return s->saw(row, arguments, result);
   }
-  if (!t || t->muted_) return row.invoke(arguments, result, keys_below(DispatchKey::Trace));
+  if (!t) return row.invoke(arguments, result, keys_below(DispatchKey::Trace));
+  if (t->muted_) return t->invoke(row, arguments, result);
   TORCH_CHECK(t->protected_.empty() || !writes_to(t->protected_, row, arguments),
               "a tensor would be written to that is not a watched call's own");
   if (is_looked_into(row, arguments)) {
@@ -573,7 +636,7 @@ void Tracer::layer(const Row& row, const torch::Value* arguments, Result& result
   if (!t->ints_.empty()) t->drop_ints([](const Note& n) { return n.count == kOfIndex; });
   ++t->calls_;
   t->failed_ = true;
-  row.invoke(arguments, result, keys_below(DispatchKey::Trace));
+  t->invoke(row, arguments, result);
   t->failed_ = failed;
   t->record(row, arguments, std::move(inputs), result);
 }

@@ -168,6 +168,8 @@ void bind_trace(py::module_& m) {
       .def("set_observing", &Tracer::set_observing)
       .def("mute", &Tracer::mute)
       .def("protect", &Tracer::protect)
+      .def("lend", &Tracer::lend)
+      .def("lent", &Tracer::lent)
       .def("set_reads",
            [](Tracer& t, py::function f) {
              t.set_reads([f = std::move(f)](const Tensor& x, const char* what) {

@@ -1,5 +1,8 @@
 """Tensors that a compiled function writes to and that are no arguments: parameters, buffers, what functions around hold."""
 
+import sys
+import threading
+
 import pytest
 import torch
 
@@ -115,3 +118,74 @@ def test_data_that_is_written_to_beside_gradients_is_cut_around():
         weight, x = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
         compiled(weight, x).backward()
         assert torch.equal(x.grad, torch.full((2,), 2.0)) and torch.equal(weight, x.grad)
+
+
+class Counted(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("total", torch.zeros(3))
+
+    def forward(self, x, by):
+        self.count += 1
+        for _ in range(20):
+            self.total.data.add_(by)
+        return (x * self.total).sum() * by
+
+
+def test_other_threads_never_see_what_is_tried():
+    """Each call moves a count and a total on: who reads them meanwhile sees neither go back."""
+    module, seen, stop = Counted(), [], threading.Event()
+
+    def read():
+        while not stop.is_set():
+            now = module.count.item(), module.total[0].item()
+            if not seen or seen[-1] != now:
+                seen.append(now)
+
+    reader, interval = threading.Thread(target=read), sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    reader.start()
+    try:
+        for n in range(10):
+            torch._dynamo.reset()
+            compiled = torch.compile(module, fullgraph=True)
+            for size, by in ((2, 1.0), (3 + n, 2.0), (5 + n, 3.0)):
+                compiled(torch.ones(size, 3), by)
+            assert captures(compiled) == 2
+    finally:
+        stop.set()
+        reader.join()
+        sys.setswitchinterval(interval)
+    assert module.count == 30 and module.total.tolist() == [10 * 20 * 6.0] * 3
+    assert seen == sorted(seen)
+
+
+def test_memory_that_two_tensors_share_is_written_to_once():
+    whole, other = torch.zeros(6), torch.zeros(6)
+
+    def moved(x, by, whole, part):
+        part.add_(x.sum(0) * by)
+        whole[1:].mul_(by)
+        return whole.sum() + part.sum()
+
+    compiled = torch.compile(lambda x, by, w=whole, p=whole[2:4]: moved(x, by, w, p), fullgraph=True)
+    for size, by in ((2, 0.5), (3, 0.25), (5, 2.0), (7, 3.0)):
+        x = torch.ones(size, 2)
+        assert torch.equal(compiled(x, by), moved(x, by, other, other[2:4])) and torch.equal(whole, other)
+
+
+def test_what_runs_when_a_function_cannot_be_watched_again_changes_nothing_outside():
+    held, other = torch.zeros(2), torch.zeros(2)
+
+    def f(x, held):
+        try:
+            held.add_(1)
+            return x.sum() * len(str(x.shape[0] * 7))
+        finally:
+            held.mul_(2)
+
+    compiled = torch.compile(lambda x: f(x, held))
+    for size in (2, 3, 5, 20):
+        x = torch.ones(size)
+        assert torch.equal(compiled(x), f(x, other)) and torch.equal(held, other), size

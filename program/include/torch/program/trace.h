@@ -82,6 +82,11 @@ class TORCH_PROGRAM_API Tracer {
   void set_reads(Reads f) { reads_ = std::move(f); }
   // From here on an operator that would write to the memory of this tensor is an error, before it does.
   void protect(const Tensor& t) { protected_.insert(t->storage); }
+  // From here on operators take a copy in the place of a tensor, and of others in its memory: what they write, nobody
+  // else sees. What they give is the tensor itself where it would be the copy.
+  void lend(const Tensor& t, const Tensor& copy);
+  // What operators take in the place of a tensor: itself, where no copy is lent.
+  Tensor lent(const Tensor& t);
 
   static Tracer* current() noexcept;
 
@@ -184,6 +189,12 @@ class TORCH_PROGRAM_API Tracer {
   std::unique_ptr<Locator> locator_;
   Reads reads_;
   std::unordered_set<const Storage*> protected_;
+  struct Lent {
+    torch::Tensor of, copy;
+  };
+  std::unordered_map<const TensorImpl*, Lent> lent_;
+  std::unordered_map<const Storage*, torch::Tensor> copies_;
+  void invoke(const Row& row, const torch::Value* arguments, Result& result);
   bool observing_ = false, failed_ = false, muted_ = false;
 };
 

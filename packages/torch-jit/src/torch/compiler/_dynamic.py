@@ -5,14 +5,12 @@ sizes change (``dynamic=True``, ``mark_dynamic``): the second set is then one th
 from __future__ import annotations
 
 import collections
-import contextlib
 import dataclasses
 import functools
 import re
 
 import torch
 from torch._dynamo import config
-from torch.jit import _ir as ir
 
 from . import _numbers
 from ._backends import native
@@ -192,18 +190,17 @@ def _written(observer, graph):
     return {id(x): x for x, v in zip(observer.examples, graph.inputs()) if effects and aliases.has_writers(v)}
 
 
-@contextlib.contextmanager
-def _put_back(tensors):
-    """A block after which tensors hold what they held before it, and nobody sees that they have been written to."""
-    held = [(each, each._version, each.data.clone()) for each in tensors]
-    try:
-        yield
-    finally:
-        recording = ir._native.Recording(None)
-        for each, version, values in held:
-            each.data.copy_(values)
-            ir._native._set_version(each, version)
-        recording.end()
+def _copies(tensors):
+    """Copies of tensors, by the ids of these: what shares memory shares it in the copies, too."""
+    memory, found = {}, {}
+    for each in tensors:
+        held, at = each.untyped_storage(), each.untyped_storage()._cdata
+        if at not in memory:
+            memory[at] = held.clone()
+        made = torch.empty(0, dtype=each.dtype, device=each.device)
+        made.set_(memory[at], each.storage_offset(), each.size(), each.stride())
+        found[id(each)] = made.requires_grad_(each.requires_grad)
+    return found
 
 
 class Again:
@@ -224,7 +221,9 @@ class Again:
 
     @functools.cached_property
     def borrowed(self):
-        """Those of them that are no arguments: parameters, buffers, and what functions around hold. They cannot be made anew."""
+        """Those of them that are no arguments: parameters, buffers, and what functions around hold. Other threads read them: operators
+        take copies in their place.
+        """
         arguments = {id(x) for x in self.at.values()}
         return {at: x for at, x in (self.written or {}).items() if at not in arguments}
 
@@ -391,10 +390,9 @@ class Again:
         others = {id(self.at[source]) for source in before.free} | (self.written or {}).keys() - self.borrowed.keys()
         if not all(map(before.reached, others)):
             watcher.stop("an argument cannot be made anew")
-        watcher.fresh, watcher.borrowed = before.fresh(), self.borrowed.keys()
+        watcher.fresh, watcher.copies = before.fresh(), _copies(self.borrowed.values())
         watcher.lent = frozenset(of for of, _ in self.observer.changed if not before.reached(of))
-        with _put_back(self.borrowed.values()):
-            return watcher.run(self.compiled.function, *given)
+        return watcher.run(self.compiled.function, *given)
 
     def _attempt(self, variation, layouts):
         """The program of runs at these layouts (None: those of the arguments), if it is one, and holds for this call."""

@@ -181,6 +181,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         self.tries = self.catches = (
             False  # whether what is followed has an ``except``; whether an operator stands before one
         )
+        self.copies = {}  # that operators take in the place of tensors
         self.transforms, self.transforming = 0, None  # how many of torch.func run, and which runs its own code
         self.transformed = set()  # ids of functions that they gave
         self.replaced = {}  # (id of a module, name): the tensor in place of its own (functional_call)
@@ -197,10 +198,10 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         """The observation is void; what is void once stays so."""
         if self.reason is None:
             self.reason = Reason(text, frames or frames_of(frame or sys._getframe(1)))
-            if self.recording is not None and not self.transforms:
-                self.recording.end()
-            elif self.transforms:
+            if self.transforms or self.copies:  # those stay in force until the run has ended
                 self.tracer.mute()
+            elif self.recording is not None:
+                self.recording.end()
 
     def read(self, tensor, what):
         """Told by the core: a value of a tensor became a number of the program."""
@@ -217,7 +218,8 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
     def read_number(self, tensor):
         """The number that a tensor holds."""
         self.first_read = self.first_read or frames_of(sys._getframe(1))
-        return _opaque.unwatched(self, lambda: _special.unwatched("item")(tensor))
+        held = self.stand_in(tensor)
+        return _opaque.unwatched(self, lambda: _special.unwatched("item")(held))
 
     def read_index(self, tensor, frame):
         """The int that a tensor holds, where C asks for it, called from a frame."""
@@ -435,7 +437,8 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
                     if collects:
                         gc.enable()
                     self.recording.end()
-                    self.bumps = {i: self.examples[i]._version - before for i, before in self.versions.items()}
+                    now = {i: self.stand_in(self.examples[i])._version for i in self.versions}
+                    self.bumps = {i: now[i] - before for i, before in self.versions.items()}
                     if self.late is not None:
                         self.stop(self.late)
         except BaseException as error:

@@ -70,7 +70,7 @@ class Outside:
         self.tracer.set_value(value, v)
         self.dtypes[v.unique()] = value.dtype
         self.input_of[id(value)] = len(self.inputs)
-        self.versions[len(self.inputs)] = value._version
+        self.versions[len(self.inputs)] = self.stand_in(value)._version
         self.inputs.append(slot)
         self.examples.append(value)
         self.tensors.add(id(value))
@@ -89,6 +89,11 @@ class Outside:
         """Where an object comes from; from nowhere else, if that is not known, than from the program that keeps it."""
         known = self.known.get(id(value))
         return ("const", value) if known is None else known[1]
+
+    @staticmethod
+    def stand_in(tensor):
+        """What operators take in the place of a tensor: itself."""
+        return tensor
 
     def layout(self, value, source):
         """What is guarded of a tensor."""

@@ -47,7 +47,7 @@ class Resized(Observer):
         self.varied = {place: both[which] for place, both in variation.numbers.items()}
         self.variables = {}  # place of a number that changes -> what it is in this run
         self.fresh = frozenset()  # ids of arguments that are made anew for this run, and may be changed
-        self.borrowed = frozenset()  # ids of tensors that are written to, and put back after the run
+        self.copies = {}  # id of a tensor from outside that is written to -> what operators take in its place
         self.lent = (
             frozenset()
         )  # ids of other objects that the call has changed, which are put back after the program is made
@@ -64,9 +64,15 @@ class Resized(Observer):
             raise Escaped(text)
 
     def _tensor(self, value, source):
-        if id(value) not in self.fresh and id(value) not in self.borrowed:
+        if id(value) in self.copies:
+            self.tracer.lend(value, self.copies[id(value)])
+        elif id(value) not in self.fresh:
             self.tracer.protect(value)
         return super()._tensor(value, source)
+
+    def stand_in(self, tensor):
+        """What operators take in the place of a tensor."""
+        return self.tracer.lent(tensor) if self.copies else tensor
 
     def layout(self, value, source):
         """What is guarded of an input: sizes that may change are not."""
