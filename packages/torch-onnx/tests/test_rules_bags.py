@@ -18,6 +18,16 @@ def test_bags_that_begin_at_offsets(mode, options, opset):
     agree(model, IDS, OFFSETS, others=[OTHERS, (IDS, torch.tensor([0, 0, 7, 7]))], opset_version=opset)
 
 
+@pytest.mark.parametrize("opset", [13, 18])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("padding", [None, 1])
+def test_a_row_that_is_not_finite_stays_in_its_bag(padding, mode, opset):
+    model = nn.EmbeddingBag(5, 3, mode=mode, padding_idx=padding)
+    with torch.no_grad():
+        model.weight[1] = torch.tensor([float("inf"), 1.0, float("inf" if mode == "max" else "nan")])
+    agree(model, IDS, OFFSETS, others=[OTHERS], opset_version=opset)
+
+
 def test_bags_whose_number_and_length_may_change():
     class Weighted(nn.Module):
         def __init__(self):

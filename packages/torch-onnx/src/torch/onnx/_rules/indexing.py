@@ -191,7 +191,10 @@ def embedding_bag(w, a, out):
 
 
 def _bags(w, a, vectors, dtype):
-    """Bags that begin at offsets: a product with zeros and ones, which say what lies in which; for maxima, a choice."""
+    """Bags that begin at offsets: each row is added to its bag; for maxima and before opset 16, bags choose their rows.
+
+    No product with zeros and ones: a row that is not finite stays in its bag.
+    """
     count = w.op("Squeeze", w.ints([w.size(a.input, 0)]))
     places = w.op("Range", w.const(0, torch.int64), count, w.const(1, torch.int64))
     starts = w.cast(a.offsets, torch.int64)
@@ -199,20 +202,31 @@ def _bags(w, a, vectors, dtype):
         starts = w.op("Slice", starts, w.const([0]), w.const([-1]), w.const([0]))
     later = w.op("Slice", starts, w.const([1]), w.const([torch.iinfo(torch.int64).max]), w.const([0]))
     ends = w.op("Concat", later, w.op("Reshape", count, w.const([1])), axis=0)
-    held = w.op("LessOrEqual", w.unsqueeze(starts, 1), places), w.op("Less", places, w.unsqueeze(ends, 1))
-    held = w.op("And", *held)
+    begun = w.op("LessOrEqual", w.unsqueeze(starts, 1), places)
+    held = w.op("And", begun, w.op("Less", places, w.unsqueeze(ends, 1)))
+    seen = None
     if a.padding_idx is not None:
         padding = a.padding_idx % a.weight.shape[0]
-        held = w.op("And", held, w.op("Not", w.op("Equal", a.input, w.const(padding, a.input.dtype))))
+        seen = w.op("Not", w.op("Equal", a.input, w.const(padding, a.input.dtype)))
+        held = w.op("And", held, seen)
     if a.per_sample_weights is not None:
         vectors = w.op("Mul", vectors, w.unsqueeze(a.per_sample_weights, 1))
     ones = w.cast(held, dtype, torch.bool)
     sizes = w.reduce("ReduceSum", ones, [1], True)
+    nothing = w.const(-float("inf") if a.mode == "max" else 0, dtype)
+    if a.mode == "max" or w.opset < 16:
+        chosen = w.op("Where", w.unsqueeze(held, 2), w.unsqueeze(vectors, 0), nothing)
     if a.mode == "max":
-        chosen = w.op("Where", w.unsqueeze(held, 2), w.unsqueeze(vectors, 0), w.const(-float("inf"), dtype))
         most = w.reduce("ReduceMax", chosen, [1], False)
         return w.op("Where", w.op("Greater", sizes, w.const(0, dtype)), most, w.const(0, dtype))
-    total = w.op("MatMul", ones, vectors)
+    if w.opset < 16:
+        total = w.reduce("ReduceSum", chosen, [1], False)
+    else:
+        vectors = vectors if seen is None else w.op("Where", w.unsqueeze(seen, 1), vectors, nothing)
+        bag = w.op("Sub", w.reduce("ReduceSum", w.op("Cast", begun, to=7), [0], False), w.const(1))
+        shape = w.op("Concat", w.op("Shape", starts), w.ints([w.size(a.weight, 1)]), axis=0)
+        bag = w.op("Expand", w.unsqueeze(bag, 1), w.op("Shape", vectors))
+        total = w.op("ScatterElements", w.op("Expand", nothing, shape), bag, vectors, axis=0, reduction="add")
     return total if a.mode == "sum" else w.op("Div", total, w.op("Max", sizes, w.const(1, dtype)))
 
 
