@@ -8,14 +8,21 @@ import torch
 
 from ._program import Value
 
-__all__ = ["Known", "constant", "deep", "holds_tensors", "leaves", "operand", "value_of"]
+__all__ = ["Computed", "Known", "constant", "deep", "holds_tensors", "leaves", "operand", "value_of"]
+
+
+class Computed(Exception):
+    """What chooses how a program is written is a value that only a run tells."""
 
 
 class Known:
-    """A value of the walk: what it is on the example, and what stands for it in the file (None: a constant)."""
+    """A value of the walk: what it is on the example, and what stands for it in the file (None: a constant).
 
-    def __init__(self, concrete: Any, value: Value | None = None, depth: int = 0) -> None:
-        self.concrete, self.value = concrete, value
+    ``example`` tells dtypes, numbers of dims and what comes next on the example; what the file is written by is ``fixed``.
+    """
+
+    def __init__(self, example: Any, value: Value | None = None, depth: int = 0) -> None:
+        self.example, self.value = example, value
         self.depth = depth  # of the block that made it
         self.origin: tuple[Known, str, dict] | None = None  # of a view: what it is one of, by which operator
         self.stacked: Known | None = None  # of a list that a loop has filled: its elements, one after another
@@ -26,6 +33,18 @@ class Known:
         return cls([cls.of(each) for each in constant] if type(constant) in (list, tuple) else constant)
 
     @property
+    def fixed(self) -> Any:
+        """The constant that this is, or the list or dict; Computed where a run tells it."""
+        if self.value is not None:
+            raise Computed
+        return self.example
+
+    @property
+    def moves(self) -> bool:
+        """Whether the size of a dim may differ from the example's."""
+        return self.value is not None and not all(type(size) is int for size in self.value.shape)
+
+    @property
     def root(self) -> Known:
         """What has the memory that this is a view of."""
         return self if self.origin is None else self.origin[0].root
@@ -33,7 +52,7 @@ class Known:
 
 def deep(known):
     if isinstance(known, Known):
-        return [deep(k) for k in known.concrete] if isinstance(known.concrete, list) else known.concrete
+        return [deep(k) for k in known.example] if isinstance(known.example, list) else known.example
     return known
 
 
@@ -44,14 +63,15 @@ def constant(number):
 
 def leaves(known):
     """The values within lists, tuples and dicts, one after another."""
-    inner = known.concrete
+    inner = known.example
     if not isinstance(inner, (list, dict)):
         return [known]
-    return [leaf for each in (inner.values() if isinstance(inner, dict) else inner) for leaf in leaves(each)]
+    parts = inner.values() if isinstance(inner, dict) else inner
+    return [leaf for each in parts for leaf in leaves(each if isinstance(each, Known) else Known(each))]
 
 
 def holds_tensors(known):
-    return isinstance(known.concrete, list) and any(isinstance(deep(k), torch.Tensor) for k in known.concrete)
+    return isinstance(known.example, list) and any(isinstance(deep(k), torch.Tensor) for k in known.example)
 
 
 def value_of(known):
@@ -59,14 +79,14 @@ def value_of(known):
     if known.value is not None:
         return known.value
     return (
-        [value_of(k) for k in known.concrete]
-        if isinstance(known.concrete, list) and any(isinstance(k, Known) for k in known.concrete)
-        else known.concrete
+        [value_of(k) for k in known.example]
+        if isinstance(known.example, list) and any(isinstance(k, Known) for k in known.example)
+        else known.example
     )
 
 
 def operand(known):
     """What a block takes or gives: constants have their dtype there, and numbers are double."""
-    if known.value is None and isinstance(known.concrete, float):
-        return torch.tensor(known.concrete, dtype=torch.float64)
-    return known.value if known.value is not None else known.concrete
+    if known.value is None and isinstance(known.example, float):
+        return torch.tensor(known.example, dtype=torch.float64)
+    return known.value if known.value is not None else known.example

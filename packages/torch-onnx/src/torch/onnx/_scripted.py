@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch.export._rows import schemas
 
-from ._known import Known, constant, deep, holds_tensors, leaves, value_of
+from ._known import Computed, Known, constant, deep, holds_tensors, leaves, value_of
 from ._program import Program, Step, Value
 from ._scripted_loops import Blocks
 from ._scripted_numbers import TEXT, Numbers
@@ -27,8 +27,8 @@ from .symbolic_helper import scalar_type_to_pytorch_type
 def _options(name, size, *rest):
     """What an operator that resizes is given, as ``interpolate`` takes it: scales come as a list, or one by one."""
     corners, scales = (None, rest) if "nearest" in name else (rest[0], rest[1:])
-    scale = scales[0] if isinstance(scales[0].concrete, (list, tuple)) else Known(list(scales))
-    of_size = size.concrete is not None
+    scale = scales[0] if isinstance(scales[0].example, (list, tuple)) else Known(list(scales))
+    of_size = size.example is not None
     return {
         "mode": _RESIZES[name], "antialias": name.endswith("_aa"), "align_corners": corners, "size": size if of_size else None,
         "scale_factor": None if of_size else scale,
@@ -75,12 +75,11 @@ class Walk(Numbers, Writes, Blocks):
 
     # --- values ---
 
-    def _fresh(self, name: str, concrete: Any) -> Known:
+    def _fresh(self, name: str, concrete: Any, moves: bool = False) -> Known:
         self._count += 1
         if isinstance(concrete, torch.Tensor):
-            shape = (
-                tuple(f"d{self._count}_{i}" for i in range(concrete.dim())) if self._loose else tuple(concrete.shape)
-            )
+            names = tuple(f"d{self._count}_{i}" for i in range(concrete.dim()))
+            shape = names if moves or self._loose else tuple(concrete.shape)
             known = Known(concrete, Value(f"{name}_{self._count}", concrete.dtype, shape), self._depth)
         else:
             dtype = (
@@ -97,6 +96,13 @@ class Walk(Numbers, Writes, Blocks):
     @property
     def _loose(self) -> bool:
         return self._moving or self._depth > 0
+
+    def _varies(self, name: str, arguments: dict[str, Known]) -> bool:
+        """Whether what an operator gives may have another size than on the example."""
+        if self._loose or name.startswith(_OF_VALUES) or (name.startswith("index") and _has_mask(arguments)):
+            return True
+        given = [(k, leaf) for k, each in arguments.items() for leaf in leaves(each) if leaf.value is not None]
+        return any(each.moves if isinstance(each.example, torch.Tensor) else k not in _OF_ELEMENTS for k, each in given)
 
     def hold(self, owner: Any, name: str, tensor: torch.Tensor) -> Known:
         """A tensor of a module."""
@@ -122,6 +128,12 @@ class Walk(Numbers, Writes, Blocks):
         return [env[v.debugName()] for v in graph.outputs()]
 
     def _node(self, node, env, steps):
+        try:
+            self._read(node, env, steps)
+        except Computed:
+            raise self._refuse(node, f"{node.kind()} of what is computed cannot be written") from None
+
+    def _read(self, node, env, steps):
         outputs = [v.debugName() for v in node.outputs()]
         if node.kind() in (
             "prim::Print",
@@ -143,15 +155,15 @@ class Walk(Numbers, Writes, Blocks):
             held = isinstance(value, torch.Tensor) and value.dim() > 0
             found = [self.hold(None, f"constant_{len(self._held)}", value) if held else Known.of(value)]
         elif kind == "prim::GetAttr":
-            owner, name = inputs[0].concrete, node.s("name")
+            owner, name = inputs[0].fixed, node.s("name")
             value = getattr(owner, name)
             found = [self.hold(owner, name, value) if isinstance(value, torch.Tensor) else Known.of(value)]
         elif kind == "prim::CallMethod":
-            owner, name = inputs[0].concrete, node.s("name")
+            owner, name = inputs[0].fixed, node.s("name")
             graph = owner.graph if name == "forward" else getattr(owner, name).graph
             found = self.method(owner, graph, inputs[1:], steps)
         elif kind == "prim::CallFunction":
-            called = inputs[0].concrete
+            called = inputs[0].fixed
             resizes = sys.modules.get("torch.jit._resizes")  # which traces load
             plain = getattr(resizes, "PLAIN", {}).get(called.qualified_name)  # of torch-jit 0.1.0
             if plain is None:
@@ -176,23 +188,30 @@ class Walk(Numbers, Writes, Blocks):
         elif kind == "prim::PythonOp" and node.hasAttribute("operator"):
             found = self._composed(node, node.ival("pyobj"), inputs, steps)
         elif kind == "prim::dtype":
-            found = [Known(scalar_type_to_pytorch_type.index(inputs[0].concrete.dtype))]
+            found = [Known(scalar_type_to_pytorch_type.index(inputs[0].example.dtype))]
         elif kind == "prim::device":
-            found = [Known(inputs[0].concrete.device)]
+            found = [Known(inputs[0].example.device)]
         elif kind == "prim::NumToTensor":
-            found = [Known(torch.tensor(inputs[0].concrete), inputs[0].value)]
+            found = [Known(torch.tensor(inputs[0].example), inputs[0].value)]
         elif kind in ("prim::ListConstruct", "prim::TupleConstruct"):
             found = [Known(inputs, depth=self._depth)]
         elif kind == "prim::DictConstruct":
-            found = [Known({key.concrete: each for key, each in zip(inputs[::2], inputs[1::2], strict=True)})]
+            found = [
+                Known(
+                    {
+                        self._fixed(node, key, "a dict with a key"): each
+                        for key, each in zip(inputs[::2], inputs[1::2], strict=True)
+                    }
+                )
+            ]
         elif kind == "prim::abs":
             found = [self._number(node, short, inputs, steps)]
         elif kind in ("prim::min", "prim::max"):
             found = [self._extreme(node, short, inputs, steps)]
         elif kind in ("prim::ListUnpack", "prim::TupleUnpack"):
-            found = inputs[0].concrete
+            found = inputs[0].fixed
         elif kind == "prim::TupleIndex":
-            found = [inputs[0].concrete[self._fixed(node, inputs[1], "an element of a tuple at a place")]]
+            found = [inputs[0].fixed[self._fixed(node, inputs[1], "an element of a tuple at a place")]]
         elif kind == "prim::If":
             found = self._if(node, inputs[0], env, steps)
         elif kind == "prim::Loop":
@@ -202,7 +221,7 @@ class Walk(Numbers, Writes, Blocks):
         elif kind == "prim::Uninitialized":
             found = [Known(None)]
         elif kind == "prim::RaiseException":
-            raise self._refuse(node, f"the program raises for the example: {inputs[0].concrete}")
+            raise self._refuse(node, f"the program raises for the example: {inputs[0].example}")
         elif kind.startswith("aten::"):
             found = self._operator(node, short, inputs, steps)
         else:
@@ -211,7 +230,7 @@ class Walk(Numbers, Writes, Blocks):
 
     def _composed(self, node, function, inputs, steps):
         """A function of Python over operators: those that it calls for the example."""
-        if self._loose:
+        if self._varies("", dict(enumerate(inputs))):
             from torch.jit._script.composed import graph_of
 
             graph = graph_of(node)
@@ -245,7 +264,7 @@ class Walk(Numbers, Writes, Blocks):
             "recompute_scale_factor": None,
         }
         given = {name: i if isinstance(i, Known) else Known(i) for name, i in {**defaults, **options}.items()}
-        if given["size"].concrete is ...:
+        if given["size"].example is ...:
             given["size"] = inputs[-1]
         concrete = function(*map(deep, inputs))
         return self._emit(node, "interpolate", {"input": inputs[0], **given}, concrete, steps)
@@ -253,30 +272,28 @@ class Walk(Numbers, Writes, Blocks):
     def _layers(self, node, mode, inputs, steps):
         """Recurrent layers as one step."""
         x, states, params, biases, layers, dropout, train, both, batch_first = inputs
-        states = states.concrete if mode == "LSTM" else [states]
-        ways = 2 if both.concrete else 1
-        each = len(params.concrete) // (layers.concrete * ways)
+        states = states.fixed if mode == "LSTM" else [states]
+        ways = 2 if both.fixed else 1
+        each = len(params.fixed) // (layers.fixed * ways)
         plain = {
-            "bias": biases.concrete, "layers": layers.concrete, "bidirectional": both.concrete, "mode": mode,
-            "projected": each % 2 == 1, "dropout": float(dropout.concrete) if train.concrete else 0.0,
+            "bias": biases.fixed, "layers": layers.fixed, "bidirectional": both.fixed, "mode": mode,
+            "projected": each % 2 == 1, "dropout": float(dropout.fixed) if train.fixed else 0.0,
         }  # fmt: skip
         turned = lambda known: self._emit(
             node,
             "transpose",
             {"self": known, "dim0": Known(0), "dim1": Known(1)},
-            known.concrete.transpose(0, 1),
+            known.example.transpose(0, 1),
             steps,
         )
-        x = turned(x) if batch_first.concrete else x
+        x = turned(x) if batch_first.fixed else x
         function = getattr(torch, mode.lower())
         given = deep(Known(states)) if mode == "LSTM" else deep(states[0])
-        found = function(
-            x.concrete, given, deep(params), biases.concrete, layers.concrete, 0.0, False, both.concrete, False
-        )
+        found = function(x.example, given, deep(params), biases.fixed, layers.fixed, 0.0, False, both.fixed, False)
         results = [self._fresh(mode.lower(), each) for each in found]
         arguments = {"input": x, "states": Known(states), "weights": params, **{k: Known(v) for k, v in plain.items()}}
         self._append(node, "recurrent", arguments, results, steps)
-        return [turned(results[0]) if batch_first.concrete else results[0], *results[1:]]
+        return [turned(results[0]) if batch_first.fixed else results[0], *results[1:]]
 
     def _refuse(self, node, text):
         return SymbolicValueError(f"{node.sourceRange()}: {text}")
@@ -284,25 +301,25 @@ class Walk(Numbers, Writes, Blocks):
     # --- operators ---
 
     def _operator(self, node, name, inputs, steps):
-        if name in LIST_WRITES and isinstance(inputs[0].concrete, list):
+        if name in LIST_WRITES and isinstance(inputs[0].example, list):
             found = self._list(node, name, inputs)
             return [found] if list(node.outputs()) else []
         if inputs and inputs[0].stacked is not None:
             return [self._of_filled(node, name, inputs, steps)]
-        if name in ("list", "copy") and isinstance(inputs[0].concrete, list):
-            return [Known(list(inputs[0].concrete), depth=self._depth)]
+        if name in ("list", "copy") and isinstance(inputs[0].example, list):
+            return [Known(list(inputs[0].fixed), depth=self._depth)]
         if name == "tensor" and all(leaf.value is None for each in inputs for leaf in leaves(each)):
-            dtype = inputs[1].concrete if len(inputs) > 1 else None
+            dtype = inputs[1].fixed if len(inputs) > 1 else None
             dtype = dtype if dtype is None else scalar_type_to_pytorch_type[dtype]
             return [self.hold(None, f"constant_{len(self._held)}", torch.tensor(deep(inputs[0]), dtype=dtype))]
-        if name == "numel" and isinstance(inputs[0].concrete, torch.Tensor):
-            sizes = self._size(inputs[:1], steps, node).concrete
+        if name == "numel" and isinstance(inputs[0].example, torch.Tensor):
+            sizes = self._size(inputs[:1], steps, node).fixed
             return [functools.reduce(lambda a, b: self._number(node, "mul", [a, b], steps), sizes, Known(1))]
         tensors = [i for i in inputs if isinstance(deep(i), torch.Tensor) or holds_tensors(i)]
         if name == "size":
             return [self._size(inputs, steps, node)]
         if name in _OF_DTYPES and tensors:
-            return [Known(getattr(inputs[0].concrete, name)())]
+            return [Known(getattr(inputs[0].example, name)())]
         if name == "is_grad_enabled":
             return [Known(False)]
         if name == "to":
@@ -310,17 +327,17 @@ class Walk(Numbers, Writes, Blocks):
         if name == "Bool" and tensors:
             return [
                 self._emit(
-                    node, "_to_copy", {"self": inputs[0], "dtype": Known(torch.bool)}, bool(inputs[0].concrete), steps
+                    node, "_to_copy", {"self": inputs[0], "dtype": Known(torch.bool)}, bool(inputs[0].example), steps
                 )
             ]
-        if name == "Int" and tensors and inputs[0].concrete.dtype == torch.int64 and inputs[0].concrete.dim() == 0:
-            return [Known(int(inputs[0].concrete), inputs[0].value if self._loose else None)]
+        if name == "Int" and tensors and inputs[0].example.dtype == torch.int64 and inputs[0].example.dim() == 0:
+            return [Known(int(inputs[0].example), _unless_constant(inputs[0].value))]
         if name in ("Int", "Float") and tensors:
             raise self._refuse(node, f"aten::{name} of a tensor cannot be written")
-        if name == "slice" and isinstance(inputs[0].concrete, list):
+        if name == "slice" and isinstance(inputs[0].example, list):
             ends = (self._fixed(node, each, "a part of a list with an end") for each in inputs[1:])
-            return [Known(inputs[0].concrete[slice(*ends)])]
-        if name == "__getitem__" and isinstance(inputs[0].concrete, (list, dict)):
+            return [Known(inputs[0].fixed[slice(*ends)])]
+        if name == "__getitem__" and isinstance(inputs[0].example, (list, dict)):
             return [self._item(node, *inputs, steps)]
         gives_tensor = [str(v.type()) for v in node.outputs()] == ["Tensor"]
         if not (tensors or gives_tensor) or name in ("dim", "len", "__is__", "__isnot__"):
@@ -341,27 +358,31 @@ class Walk(Numbers, Writes, Blocks):
         keywords = {a.name: real[a.name] for a in schema.arguments if a.kwarg_only and real[a.name] is not None}
         concrete = getattr(torch.ops.aten, name)(*positional, **keywords)
         if isinstance(concrete, (tuple, list)):
-            parts = [self._fresh(name, c) for c in concrete]
+            parts = [self._fresh(name, c, self._varies(name, arguments)) for c in concrete]
             self._append(node, name, arguments, parts, steps)
             listed = node.output().type().kind() == "ListType" if len(list(node.outputs())) == 1 else False
             return [Known(parts)] if listed or len(list(node.outputs())) == 1 else parts
-        if concrete is inputs[0].concrete:
+        if concrete is inputs[0].example:
             return [inputs[0]]
+        if name in _OF_SIZES and concrete.dim() == 0 and all(i.value is None for i in inputs):
+            return [Known(concrete)]  # sizes of the example, as traces compute with them
         found = self._emit(node, name, arguments, concrete, steps)
-        if schema.text.partition(",")[0].partition(")")[0].endswith("(a") and is_shared(concrete, inputs[0].concrete):
+        if schema.text.partition(",")[0].partition(")")[0].endswith("(a") and is_shared(concrete, inputs[0].example):
             found.origin = inputs[0], name, arguments
         return [found]
 
     def _converted(self, node, inputs, steps):
         """A tensor of another dtype: a file knows no devices and no copies."""
         x, given = inputs[0], dict(zip(_parameters(node.schema().partition("::")[2]), inputs, strict=True))
-        dtype = given["other"].concrete.dtype if "other" in given else None
+        dtype = given["other"].example.dtype if "other" in given else None
         if "dtype" in given:
             dtype = self._fixed(node, given["dtype"], "a dtype")
         dtype = scalar_type_to_pytorch_type[dtype] if isinstance(dtype, int) else dtype
-        if dtype in (None, x.concrete.dtype):
+        if dtype in (None, x.example.dtype):
             return x
-        return self._emit(node, "_to_copy", {"self": x, "dtype": Known(dtype)}, x.concrete.to(dtype), steps)
+        if x.value is None:
+            return Known(x.fixed.to(dtype))
+        return self._emit(node, "_to_copy", {"self": x, "dtype": Known(dtype)}, x.example.to(dtype), steps)
 
     def _append(self, node, name, arguments, results, steps):
         place = str(node.sourceRange())
@@ -369,34 +390,63 @@ class Walk(Numbers, Writes, Blocks):
         steps.append(Step(name, values, [r.value for r in results], None, place, f"  File {place}"))
 
     def _emit(self, node, name, arguments, concrete, steps):
-        found = self._fresh(name.replace(".", "_"), concrete)
+        found = self._fresh(name.replace(".", "_"), concrete, self._varies(name, arguments))
         self._append(node, name, arguments, [found], steps)
         return found
 
     def _size(self, inputs, steps, node):
         x = inputs[0]
         if len(inputs) == 1:
-            return Known([self._size([x, Known(i)], steps, node) for i in range(x.concrete.dim())])
+            return Known([self._size([x, Known(i)], steps, node) for i in range(x.example.dim())])
         dim = self._fixed(node, inputs[1], "the size of a dim")
-        if not self._loose or isinstance(x.value.shape[dim], int):
-            return Known(x.concrete.shape[dim])
-        return self._emit(node, "sym_size", {"self": x, "dim": Known(dim)}, x.concrete.shape[dim], steps)
+        if x.value is None or isinstance(x.value.shape[dim], int):
+            return Known(x.example.shape[dim])
+        return self._emit(node, "sym_size", {"self": x, "dim": Known(dim)}, x.example.shape[dim], steps)
 
 
 #: parameters by which an operator is written, whose values the file cannot compute
 _CHOOSING = {"dim", "dim0", "dim1", "dims", "start_dim", "end_dim", "chunks", "groups", "correction", "keepdim"}
+#: operators whose results have sizes by the values that they are given
+_OF_VALUES = ("nonzero", "argwhere", "masked_select", "_unique", "unique", "bincount", "repeat_interleave", "nms")
+#: parameters that elements are computed from, and no size
+_OF_ELEMENTS = {"other", "alpha", "beta", "value", "fill_value", "min", "max", "exponent", "left", "right", "weight"}
+#: operators that traces compute sizes by
+_OF_SIZES = {
+    "add",
+    "sub",
+    "rsub",
+    "mul",
+    "div",
+    "floor_divide",
+    "remainder",
+    "floor",
+    "ceil",
+    "neg",
+    "true_divide",
+    "_to_copy",
+}
 #: questions that the dtype of a tensor answers
 _OF_DTYPES = ("is_floating_point", "is_complex", "is_signed")
 _FORMATS = (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
 
 
+def _has_mask(arguments):
+    given = [leaf.example for each in arguments.values() for leaf in leaves(each)]
+    return any(isinstance(each, torch.Tensor) and each.dtype in (torch.bool, torch.uint8) for each in given[1:])
+
+
+def _unless_constant(value):
+    """What stands for a number, but where it is in the file already."""
+    return None if value is None or value.constant is not None else value
+
+
 def _typed(kind, known):
     """Graphs have dtypes and formats of memory by PyTorch's numbers."""
-    if known.value is None and isinstance(known.concrete, int) and not isinstance(known.concrete, bool):
+    if known.value is None and isinstance(known.example, int) and not isinstance(known.example, bool):
         if kind.startswith("ScalarType"):
-            return Known(scalar_type_to_pytorch_type[known.concrete])
+            return Known(scalar_type_to_pytorch_type[known.fixed])
         if kind.startswith("memory_format"):
-            return Known(_FORMATS[known.concrete])
+            return Known(_FORMATS[known.fixed])
     return known
 
 
@@ -424,5 +474,5 @@ def read(module: Any, args: tuple, names: list[str], moving: dict[int, dict[int,
     if any(each.stacked is not None for each in found):
         raise SymbolicValueError("a list that a loop has filled is no output of a file: torch.stack makes one")
     flat = [leaf for each in found for leaf in leaves(each)]
-    walk.program.outputs = [k.value if k.value is not None else constant(k.concrete) for k in flat]
+    walk.program.outputs = [k.value if k.value is not None else constant(k.fixed) for k in flat]
     return walk.program

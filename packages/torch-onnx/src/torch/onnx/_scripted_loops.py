@@ -21,15 +21,15 @@ class Blocks:
         """``stack``, ``cat`` or ``len`` of a list that a loop has filled."""
         whole = inputs[0].stacked
         if name == "len":
-            return self._emit(node, "sym_size", {"self": whole, "dim": Known(0)}, len(inputs[0].concrete), steps)
-        rank = whole.concrete.dim() if name == "stack" else whole.concrete.dim() - 1
+            return self._emit(node, "sym_size", {"self": whole, "dim": Known(0)}, len(inputs[0].example), steps)
+        rank = whole.example.dim() if name == "stack" else whole.example.dim() - 1
         dim = self._fixed(node, inputs[1], f"aten::{name} with a dim") % rank
         places = {"self": whole, "source": Known([0]), "destination": Known([dim])}
-        moved = self._emit(node, "movedim", places, whole.concrete.movedim(0, dim), steps) if dim else whole
+        moved = self._emit(node, "movedim", places, whole.example.movedim(0, dim), steps) if dim else whole
         if name == "stack":
             return moved
         ends = {"self": moved, "start_dim": Known(dim), "end_dim": Known(dim + 1)}
-        return self._emit(node, "flatten", ends, moved.concrete.flatten(dim, dim + 1), steps)
+        return self._emit(node, "flatten", ends, moved.example.flatten(dim, dim + 1), steps)
 
     def _block(self, block, inputs, env):
         inner = {**env, **dict(zip([v.debugName() for v in block.inputs()], inputs, strict=True))}
@@ -46,7 +46,7 @@ class Blocks:
         blocks = list(node.blocks())
         if condition.value is None:
             inner = dict(env)
-            taken = blocks[0 if condition.concrete else 1]
+            taken = blocks[0 if condition.fixed else 1]
             for each in taken.nodes():
                 self._node(each, inner, steps)
             return [inner[v.debugName()] for v in taken.outputs()]
@@ -59,16 +59,17 @@ class Blocks:
         both = [self._block(block, [], env) for block in blocks]
         results = []
         for one, two in zip(*(outputs for _, outputs in both), strict=True):
-            if type(one.concrete) is not type(two.concrete) or isinstance(one.concrete, (list, tuple)):
+            if type(one.example) is not type(two.example) or isinstance(one.example, (list, tuple)):
                 raise self._refuse(node, "branches that give lists, or things of two kinds, cannot be written")
-            found = self._fresh("if", one.concrete if condition.concrete else two.concrete)
-            if isinstance(one.concrete, torch.Tensor):
-                if one.concrete.dtype != two.concrete.dtype or one.concrete.dim() != two.concrete.dim():
+            varies = isinstance(one.example, torch.Tensor) and (
+                one.moves or two.moves or one.example.shape != two.example.shape
+            )
+            found = self._fresh("if", one.example if condition.example else two.example, varies)
+            if isinstance(one.example, torch.Tensor):
+                if one.example.dtype != two.example.dtype or one.example.dim() != two.example.dim():
                     raise self._refuse(
                         node, "branches that give tensors of two dtypes, or with other dims, cannot be written"
                     )
-                if not self._loose and one.concrete.shape != two.concrete.shape:
-                    found.value.shape = tuple(f"{found.value.name}_{i}" for i in range(one.concrete.dim()))
             results.append(found)
         step = Step(
             "prim.if", {"condition": value_of(condition)}, [r.value for r in results], place=str(node.sourceRange())
@@ -88,13 +89,13 @@ class Blocks:
         except SymbolicValueError:
             del self._all[known:], steps[count:]
         trips, going = inputs[:2]
-        if trips.value is None and going.value is None and trips.concrete <= _MOST_TURNS:
-            lists = [(each, list(each.concrete)) for each in env.values() if isinstance(each.concrete, list)]
+        if trips.value is None and going.value is None and trips.fixed <= _MOST_TURNS:
+            lists = [(each, list(each.example)) for each in env.values() if isinstance(each.example, list)]
             found = self._turns(node, inputs, env, steps)
             if found is not None:
                 return found
             for each, before in lists:
-                each.concrete[:] = before
+                each.example[:] = before
             del self._all[known:], steps[count:]
         return self._loop_node(node, inputs, env, steps, True)
 
@@ -102,14 +103,14 @@ class Blocks:
         """A loop of turns that are known, one after another; None where a value decides whether it goes on."""
         trips, going, *carried = inputs
         (block,) = node.blocks()
-        for turn in range(trips.concrete if going.concrete else 0):
+        for turn in range(trips.fixed if going.fixed else 0):
             inner = {**env, **dict(zip([v.debugName() for v in block.inputs()], [Known(turn), *carried], strict=True))}
             for each in block.nodes():
                 self._node(each, inner, steps)
             going, *carried = (inner[v.debugName()] for v in block.outputs())
             if going.value is not None:
                 return None
-            if not going.concrete:
+            if not going.fixed:
                 break
         return carried
 
@@ -117,14 +118,14 @@ class Blocks:
         trips, going, *carried = inputs
         (block,) = node.blocks()
         self._depth += 1
-        entry = [self._fresh("turn", 0), *(self._fresh("carried", c.concrete) for c in carried)]
+        entry = [self._fresh("turn", 0), *(self._fresh("carried", c.example) for c in carried)]
         self._depth -= 1
         for before in carried:
-            if isinstance(before.concrete, (list, tuple)) or before.concrete is None:
+            if isinstance(before.example, (list, tuple)) or before.example is None:
                 raise self._refuse(node, "loops that carry lists cannot be written")
         names = [next(iter(n.inputs())).debugName() for n in block.nodes() if n.kind() == "aten::append"]
         lists = [env[each] for each in dict.fromkeys(names) if each in env]
-        lists = [each for each in lists if fills and each.concrete == [] and each.depth <= self._depth]
+        lists = [each for each in lists if fills and each.example == [] and each.depth <= self._depth]
         kept, self._growing = self._growing, {id(each): (self._depth + 1, []) for each in lists}
         try:
             return self._written_loop(node, inputs, env, steps, block, entry, lists)
@@ -142,36 +143,37 @@ class Blocks:
 
         def note():
             for whole, each in zip(filled, lists, strict=True):
-                whole.append(self._growing[id(each)][1].pop().concrete)
+                whole.append(self._growing[id(each)][1].pop().example)
 
         note()
-        values = [c.concrete for c in carried]
-        keep, turn = going.concrete, 0
-        if keep and trips.concrete > 0:  # the rest of the example, for what comes after
-            values, keep, turn = [a.concrete for a in after], going_on.concrete, 1
-        while keep and turn < trips.concrete:
+        values = [c.example for c in carried]
+        keep, turn = going.example, 0
+        if keep and trips.example > 0:  # the rest of the example, for what comes after
+            values, keep, turn = [a.example for a in after], going_on.example, 1
+        while keep and turn < trips.example:
             self._count += 1
             _, (again, *then) = self._block(
                 block, [Known(turn), *(Known(v, e.value) for v, e in zip(values, entry[1:], strict=True))], env
             )
             note()
-            values, keep, turn = [t.concrete for t in then], again.concrete, turn + 1
+            values, keep, turn = [t.example for t in then], again.example, turn + 1
         results = []
+        varies = lambda before, body: body.example.shape != before.example.shape
         for value, before, body in zip(values, entry[1:], after, strict=True):
             if isinstance(value, torch.Tensor) and (
-                body.concrete.dtype != before.concrete.dtype or value.dim() != before.concrete.dim()
+                body.example.dtype != before.example.dtype or value.dim() != before.example.dim()
             ):
                 raise self._refuse(node, "a loop whose tensors change their dtype or number of dims cannot be written")
-            results.append(self._fresh("loop", value))
+            results.append(self._fresh("loop", value, isinstance(value, torch.Tensor) and varies(before, body)))
         stacks = []
         for each, items in zip(lists, filled, strict=True):
             if not turn or any(not isinstance(i, torch.Tensor) or i.shape != items[0].shape for i in items):
                 raise self._refuse(node, "a loop fills a list with what are no tensors of one shape, or has no turn")
             each.stacked = self._fresh("stacked", torch.stack(items[:turn]))
             each.stacked.value.shape = (each.stacked.value.name, *each.stacked.value.shape[1:])
-            each.concrete = [Known(i) for i in items[:turn]]
+            each.example = [Known(i) for i in items[:turn]]
             stacks.append(each.stacked)
-        forever = trips.value is None and trips.concrete >= 2**62
+        forever = trips.value is None and trips.fixed >= 2**62
         step = Step(
             "prim.loop", {"trips": None if forever else value_of(trips), "going": operand(going), "first": [operand(c) for c in carried]},
             [r.value for r in (*results, *stacks)], place=str(node.sourceRange()),

@@ -43,34 +43,32 @@ class Numbers:
         """A number that the file itself chooses by; SymbolicValueError where only a run tells it."""
         if known.value is not None:
             raise self._refuse(node, f"{what} that is computed cannot be written")
-        return known.concrete
+        return known.fixed
 
     def _item(self, node, items, at, steps):
         """What stands at a place of a list, or under a key; of a list of numbers the file may compute the place."""
         numbers = (
-            [each.concrete for each in items.concrete if each.value is None] if isinstance(items.concrete, list) else []
+            [each.fixed for each in items.example if each.value is None] if isinstance(items.example, list) else []
         )
         kind = type(numbers[0]) if numbers else None
-        is_table = (
-            kind in (int, float) and len(numbers) == len(items.concrete) and all(type(n) is kind for n in numbers)
-        )
-        place = at.concrete if is_table else self._fixed(node, at, "an element of a list or dict at a place")
+        is_table = kind in (int, float) and len(numbers) == len(items.example) and all(type(n) is kind for n in numbers)
+        place = at.example if is_table else self._fixed(node, at, "an element of a list or dict at a place")
         try:
-            found = items.concrete[place]
+            found = items.fixed[place]
         except LookupError:
             raise self._refuse(node, f"the example asks for what is not there: {place!r}") from None
         if at.value is None:
             return found
         table = self.hold(None, f"constant_{len(self._held)}", torch.tensor(numbers, dtype=_OF_PYTHON[kind]))
         given = {"self": table, "dim": Known(0), "index": at}
-        return self._emit(node, "select", given, found.concrete, steps)
+        return self._emit(node, "select", given, found.example, steps)
 
     def _alike(self, node, inputs, steps):
         """Whether two lists are equal, element by element."""
-        one, two = (each.concrete for each in inputs)
+        one, two = (each.fixed for each in inputs)
         if len(one) != len(two):
             return Known(False)
-        lists = lambda pair: all(isinstance(each.concrete, list) for each in pair)
+        lists = lambda pair: all(isinstance(each.example, list) for each in pair)
         parts = [
             self._alike(node, p, steps) if lists(p) else self._number(node, "eq", p, steps)
             for p in map(list, zip(one, two))
@@ -80,7 +78,7 @@ class Numbers:
     def _joined(self, node, name, parts, steps):
         """Whether any or all of some bools hold."""
         settles = name == "any"
-        if any(each.value is None and each.concrete == settles for each in parts):
+        if any(each.value is None and each.fixed == settles for each in parts):
             return Known(settles)
         computed = [each for each in parts if each.value is not None]
         if not computed:
@@ -89,12 +87,12 @@ class Numbers:
         return functools.reduce(lambda a, b: self._number(node, kind, [a, b], steps), computed)
 
     def _number(self, node, name, inputs, steps):
-        lists = [isinstance(i.concrete, list) for i in inputs]
+        lists = [isinstance(i.example, list) for i in inputs]
         if name in ("any", "all") and lists == [True]:
             return self._joined(
-                node, name, [self._number(node, "Bool", [each], steps) for each in inputs[0].concrete], steps
+                node, name, [self._number(node, "Bool", [each], steps) for each in inputs[0].fixed], steps
             )
-        if any(i.concrete is TEXT for i in inputs):
+        if any(i.example is TEXT for i in inputs):
             raise self._refuse(node, f"aten::{name} of {TEXT} cannot be written")
         if name in ("eq", "ne") and all(lists):
             alike = self._alike(node, inputs, steps)
@@ -102,12 +100,14 @@ class Numbers:
         if any(lists) and name != "len":
             for each in inputs:
                 self._fixed(node, each, f"aten::{name} of a list and a number")
+        if name == "len" and isinstance(inputs[0].example, torch.Tensor):
+            return self._size([inputs[0], Known(0)], steps, node)
         if name not in _ARITHMETIC:
             return self._settled(node, name, inputs)
-        concrete = _ARITHMETIC[name](*(i.concrete for i in inputs))
+        concrete = _ARITHMETIC[name](*(i.example for i in inputs))
         if name in ("dim", "len", "__is__", "__isnot__") or all(i.value is None for i in inputs):
             return Known(concrete)
-        if name in ("Int", "floor", "ceil") and type(inputs[0].concrete) is int:
+        if name in ("Int", "floor", "ceil") and type(inputs[0].example) is int:
             return inputs[0]
         if (
             name in _OF_NUMBERS
@@ -125,7 +125,7 @@ class Numbers:
         if name == "Bool":
             return (
                 inputs[0]
-                if isinstance(inputs[0].concrete, bool)
+                if isinstance(inputs[0].example, bool)
                 else self._number(node, "ne", [*inputs, Known(0)], steps)
             )
         if name in ("__range_length", "__derive_index") and inputs[2].value is None:
@@ -141,9 +141,9 @@ class Numbers:
             turn, start, step = inputs
             return number("add", start, number("mul", turn, step))
         start, stop, step = inputs
-        low, high = (start, stop) if step.concrete > 0 else (stop, start)
-        far = number("add", number("sub", high, low), abs(step.concrete) - 1)
-        return number("max", number("floordiv", far, abs(step.concrete)), 0)
+        low, high = (start, stop) if step.fixed > 0 else (stop, start)
+        far = number("add", number("sub", high, low), abs(step.fixed) - 1)
+        return number("max", number("floordiv", far, abs(step.fixed)), 0)
 
     def _settled(self, node, name, inputs):
         """What an operator gives for constants, by running it."""
@@ -163,6 +163,6 @@ class Numbers:
 
     def _extreme(self, node, name, inputs, steps):
         """The extreme of two numbers, or of those of a list."""
-        listed = inputs[0].concrete if len(inputs) == 1 else inputs
+        listed = inputs[0].fixed if len(inputs) == 1 else inputs
         numbers = [each if isinstance(each, Known) else Known(each) for each in listed]
         return functools.reduce(lambda one, two: self._number(node, name, [one, two], steps), numbers)

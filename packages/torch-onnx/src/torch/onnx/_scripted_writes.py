@@ -39,7 +39,7 @@ class Writes:
     def _list(self, node, name, inputs):
         """A change of a list, which has to lie where the list was made."""
         items, *given = inputs
-        if not isinstance(items.concrete, list):
+        if not isinstance(items.example, list):
             raise self._refuse(node, f"aten::{name} of a list that is no list of values cannot be written")
         if name == "append" and id(items) in self._growing and self._growing[id(items)][0] == self._depth:
             self._growing[id(items)][1].append(given[0])
@@ -49,17 +49,17 @@ class Writes:
         if any(each.value is not None and name in ("insert", "pop", "_set_item", "Delete") for each in given[:1]):
             raise self._refuse(node, f"aten::{name} at a place that is computed cannot be written")
         if name == "extend":
-            items.concrete.extend(given[0].concrete)
+            items.fixed.extend(given[0].fixed)
         elif name == "_set_item":
-            items.concrete[given[0].concrete] = given[1]
+            items.fixed[given[0].fixed] = given[1]
         elif name == "Delete":
-            del items.concrete[given[0].concrete]
+            del items.fixed[given[0].fixed]
         elif name in ("append", "reverse", "clear"):
-            getattr(items.concrete, name)(*given)
+            getattr(items.fixed, name)(*given)
         elif name == "insert":
-            items.concrete.insert(given[0].concrete, given[1])
+            items.fixed.insert(given[0].fixed, given[1])
         else:
-            return items.concrete.pop(*(each.concrete for each in given))
+            return items.fixed.pop(*(each.fixed for each in given))
         return items
 
     def _in_place(self, node, name, schema, arguments, steps):
@@ -69,16 +69,14 @@ class Writes:
         target, plain = arguments["self"], name[:-1]
         root = target.root
         views = [k for k in self._all if k.origin is not None and k.root is root]
-        shared = [
-            k for k in self._all if isinstance(k.concrete, torch.Tensor) and is_shared(k.concrete, target.concrete)
-        ]
+        shared = [k for k in self._all if isinstance(k.example, torch.Tensor) and is_shared(k.example, target.example)]
         if any(k.root is not root for k in shared):
             raise self._refuse(
                 node, f"aten::{name} writes to a tensor that others share (chunk, split, unbind): use {plain}"
             )
         if any(k.depth < self._depth for k in [root, *views]):
             raise self._refuse(node, f"aten::{name} writes to a tensor of the outside in a branch or loop: use {plain}")
-        x = target.concrete.detach()
+        x = target.example.detach()
         real = {k: deep(v) for k, v in arguments.items() if k != "self"}
         positional = [real[a.name] for a in schema.arguments[1:] if not a.kwarg_only]
         keywords = {a.name: real[a.name] for a in schema.arguments if a.kwarg_only and real.get(a.name) is not None}
@@ -107,14 +105,14 @@ class Writes:
 
     def _becomes(self, known, found):
         """``known`` stands for what ``found`` is from now on."""
-        known.concrete, known.value = found.concrete, found.value
+        known.example, known.value = found.example, found.value
         if found in self._all:
             self._all.remove(found)
 
     def _put_back(self, node, part, steps):
         """What a tensor is after a view of it has been written to."""
         base, kind, given = part.origin
-        x, y = base.concrete, part.concrete
+        x, y = base.example, part.example
         if kind in ("select", "slice", "diagonal"):
             names = {"self": base, "src": part, **{k: v for k, v in given.items() if k != "self"}}
             return self._emit(node, f"{kind}_scatter", names, _run(f"{kind}_scatter", names), steps)
