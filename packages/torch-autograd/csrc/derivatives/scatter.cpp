@@ -149,12 +149,15 @@ struct ScatterReduce {
     if (!b.needs(2)) return;
     const int64_t d = wrap_dim(dim, g.dim());
     Tensor lines = torch::reshape(index, values.dim() ? values.sizes() : IntArrayRef({1}));
-    values = torch::reshape(values, lines.sizes());
+    const auto is_wild = [](const Tensor& t) { return torch::ne(t - t, number(0)); };
+    const auto tame = [&](const Tensor& t) { return torch::masked_fill(t, is_wild(t), number(1)); };
+    Tensor wild = wild_others(values, is_wild);
+    values = torch::reshape(tame(values), lines.sizes());
     auto [at, order] = torch::sort(lines, d, false, /*stable=*/true);
     Tensor sorted = torch::gather(values, d, order);
     // Whether an element opens its group, and whether it closes it.
     Tensor first = torch::ne(at, neighbour(at, d, -1, -1)), last = torch::ne(at, neighbour(at, d, 1, -1));
-    Tensor start = include_self ? torch::gather(torch::reshape(x, x.dim() ? x.sizes() : IntArrayRef({1})), d, at)
+    Tensor start = include_self ? torch::gather(torch::reshape(tame(x), x.dim() ? x.sizes() : IntArrayRef({1})), d, at)
                                 : torch::ones_like(sorted);
     auto run = [&](const Tensor& border, const Tensor& start, int step) {
       Tensor factor = torch::masked_fill(neighbour(sorted, d, step, 0), border, number(0.0));
@@ -163,7 +166,20 @@ struct ScatterReduce {
     Tensor before = run(first, start, -1), after = run(last, torch::ones_like(sorted), 1);
     Tensor others = torch::scatter_add(torch::zeros_like(sorted), d, order, before * after);
     Tensor own = torch::gather(g, dim, index);
-    b[2] = of_corner(own * conj(torch::reshape(others, own.sizes())), b.sizes(2));
+    b[2] = of_corner(own * conj(torch::reshape(others, own.sizes()) * wild), b.sizes(2));
+  }
+  // The product of the others that are endless or no numbers. In a run over several groups they would reach the next
+  // one, as 0 * inf is NaN.
+  template <class IsWild>
+  Tensor wild_others(const Tensor& values, IsWild is_wild) const {
+    const Tensor x = include_self ? Tensor(self) : torch::ones_like(self);
+    const auto only = [&](const Tensor& t) { return torch::masked_fill(t, torch::eq(t - t, number(0)), number(1)); };
+    const auto count = [&](const Tensor& t) { return torch::_to_copy(is_wild(t), DType::Int64); };
+    Tensor all = torch::gather(torch::scatter_reduce(only(x), dim, index, only(values), "prod"), dim, index);
+    Tensor many = torch::gather(torch::scatter_add(count(x), dim, index, count(values)), dim, index);
+    // An endless one is taken out of an endless product by its sign.
+    Tensor own = is_wild(values);
+    return torch::masked_fill(all * only(values), torch::logical_and(own, torch::eq(many, number(1))), number(1));
   }
 };
 

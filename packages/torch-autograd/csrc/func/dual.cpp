@@ -83,12 +83,25 @@ void become_dual(const Tensor& t, uint64_t level, const Tensor& written) {
   give_payload(*t, new Dual(std::move(primal), std::move(tangent), level));
 }
 
+// Puts what was computed of a copy into the first argument. Nothing found (of masks, zeros): a tangent becomes zero.
+void write(DualCall& c, const Tensor& value, const Tensor& found, uint64_t level, Result& result) {
+  const Tensor& self = c.given(0);
+  const Dual* d = c.find(self);
+  copy_(d ? d->primal : self, value);
+  result.tensors[0] = self;
+  if (!d && !found) return;
+  become_dual(self, level, found);
+  const Tensor& tangent = dual(self.get())->tangent;
+  if (found)
+    copy_(tangent, found);
+  else
+    zero_(tangent);
+}
+
 // The derivative of the operator along the tangents of its arguments. It is linear in the gradient u that comes in;
 // its own gradient by u is therefore the transposed of it.
 void push(DualCall& c, const VmapLevel& level, Result& result) {
   const bool in_place = c.row.schema.in_place();
-  const Tensor self = in_place ? c.given(0) : Tensor();
-  const Tensor target = in_place && c.find(self) ? c.find(self)->primal : self;
   std::vector<Tensor> leaves, tangents;
   bool recorded = false;
   if (grad_enabled())
@@ -119,7 +132,7 @@ void push(DualCall& c, const VmapLevel& level, Result& result) {
   const auto note = [&](Tensor& t) {
     if (!t || !is_differentiable(t.dtype()) || !t.requires_grad()) return;
     outputs.push_back(&t);
-    us.push_back(zeros_like(without_history(t)));
+    us.push_back(ones_like(without_history(t)));
     set_requires_grad(*us.back(), true);
   };
   for (Tensor& t : result.tensors) note(t);
@@ -147,21 +160,8 @@ void push(DualCall& c, const VmapLevel& level, Result& result) {
   }
 
   if (in_place) {
-    if (outputs.empty() && !c.find(self)) {  // nothing to follow: masks, zeros
-      copy_(target, result.tensors[0]);
-      result.tensors[0] = self;
-      return;
-    }
     const Tensor value = recorded ? result.tensors[0] : without_history(result.tensors[0]);
-    copy_(target, value);
-    become_dual(self, level.id, found.empty() ? Tensor() : found[0]);
-    const Tensor& tangent = dual(self.get())->tangent;
-    if (found.empty())
-      zero_(tangent);
-    else
-      copy_(tangent, found[0]);
-    result.tensors[0] = self;
-    return;
+    return write(c, value, found.empty() ? Tensor() : found[0], level.id, result);
   }
   for (size_t k = 0; k < outputs.size(); ++k) {
     Tensor primal = recorded ? *outputs[k] : without_history(*outputs[k]);
@@ -259,8 +259,14 @@ void call_with_duals(const Row& row, const Value* arguments, const VmapLevel& le
   for (int i = 0; i < row.schema.result_count; ++i)
     tensors &= row.schema.results[i].kind == Kind::Tensor || row.schema.results[i].kind == Kind::TensorList;
   if (!tensors) return c.run(result);
-  if (!in_place && (push_linearly(c, level.id, result) || push_by_elements(c, level.id, result))) return;
-  push(c, level, result);
+  if (!in_place && push_linearly(c, level.id, result)) return;
+  Tensor tangent;
+  if (!push_by_elements(c, result, tangent)) return push(c, level, result);
+  Tensor& r = result.tensors[0];
+  if (in_place)
+    write(c, Tensor(r), tangent, level.id, result);
+  else if (tangent)
+    r = dual_of(std::move(r), std::move(tangent), level.id);
 }
 
 bool call_without_old_duals(const Row& row, const Value* arguments, Result& result) {

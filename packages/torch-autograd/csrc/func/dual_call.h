@@ -83,6 +83,7 @@ Tensor part_of(const Tensor& whole, const Tensor& base, const Tensor& part);
 bool push_linearly(DualCall& call, uint64_t level, Result& result);
 // Element-wise operators and reductions of real numbers: an element of the result depends on one element of each
 // argument, or on one line of it. The gradient of the sum of the results is then the derivative, element by element.
-bool push_by_elements(DualCall& call, uint64_t level, Result& result);
+// The result is the plain one, computed of a copy where the operator is in place; no tangent: it follows nothing.
+bool push_by_elements(DualCall& call, Result& result, Tensor& tangent);
 
 }  // namespace torch::autograd

@@ -88,7 +88,7 @@ bool is_of_elements(const DualCall& c, bool reduces, std::vector<int64_t>& shape
   bool one_dtype = true;
   for (int i = 0; i < c.row.schema.count; ++i) {
     const Parameter& p = c.row.schema.params[i];
-    if (p.kind == Kind::TensorList || p.written) return false;
+    if (p.kind == Kind::TensorList || (p.written && !(i == 0 && c.row.schema.in_place()))) return false;
     if (p.kind != Kind::Tensor || !c.given(i)) continue;
     const Tensor& t = c.given(i);
     if (is_sparse(t) || is_complex(t.dtype()) || (reduces && i > 0)) return false;
@@ -203,7 +203,7 @@ bool push_linearly(DualCall& c, uint64_t level, Result& result) {
   return self && way == Tangent::Linear && carry(c, *self, level, result);
 }
 
-bool push_by_elements(DualCall& c, uint64_t level, Result& result) {
+bool push_by_elements(DualCall& c, Result& result, Tensor& tangent) {
   const bool reduces = c.row.attr.tangent == Tangent::Reduction;
   if (!reduces && (!c.row.attr.is_pointwise || c.row.attr.is_random || c.row.schema.result_count != 1)) return false;
   std::vector<int64_t> shape;
@@ -218,10 +218,12 @@ bool push_by_elements(DualCall& c, uint64_t level, Result& result) {
         recorded |= has_history(value);
         if (const Dual* d = c.find(given)) recorded |= has_history(d->tangent);
       });
-    c.for_each([&](int, const Tensor& given, Tensor& value) {
+    c.for_each([&](int i, const Tensor& given, Tensor& value) {
+      const bool written = i == 0 && c.row.schema.in_place();
       const Dual* d = c.find(given);
       if (!d) {
         if (!recorded) value = without_history(value);
+        if (written) value = clone(value);
         return;
       }
       const bool grows = !reduces && !(value.sizes() == IntArrayRef(shape));
@@ -233,6 +235,7 @@ bool push_by_elements(DualCall& c, uint64_t level, Result& result) {
         set_requires_grad(*value, true);
       leaves.push_back(value);
       tangents.push_back(grows ? expand(d->tangent, shape) : d->tangent);
+      if (written) value = clone(value);
     });
     c.run(result);
   }
@@ -242,7 +245,6 @@ bool push_by_elements(DualCall& c, uint64_t level, Result& result) {
     const bool is_last = i + 1 == leaves.size();
     return grad({r}, {leaves[i]}, {u}, recorded || !is_last, recorded, /*allow_unused=*/true)[0];
   };
-  Tensor tangent;
   for (size_t i = 0; i < leaves.size(); ++i) {
     Tensor part;
     if (reduces) {
@@ -259,13 +261,12 @@ bool push_by_elements(DualCall& c, uint64_t level, Result& result) {
     if (!recorded) part = without_history(part);
     tangent = tangent ? add(tangent, part) : part;
   }
-  Tensor primal = recorded ? r : without_history(r);
+  if (!recorded) r = without_history(r);
   if (!tangent)
     tangent = zeros_like(without_history(r));
   else if (reduces)
     tangent = summed(c, tangent);
-  if (tangent.dtype() != primal.dtype()) tangent = _to_copy(tangent, primal.dtype());
-  r = dual_of(std::move(primal), std::move(tangent), level);
+  if (tangent.dtype() != r.dtype()) tangent = _to_copy(tangent, r.dtype());
   return true;
 }
 
