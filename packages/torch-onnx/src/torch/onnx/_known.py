@@ -8,7 +8,7 @@ import torch
 
 from ._program import Value
 
-__all__ = ["Computed", "Known", "constant", "deep", "holds_tensors", "leaves", "operand", "value_of"]
+__all__ = ["Computed", "Known", "constant", "deep", "holds_filled", "holds_tensors", "leaves", "operand", "value_of"]
 
 
 class Computed(Exception):
@@ -68,6 +68,13 @@ def leaves(known):
         return [known]
     parts = inner.values() if isinstance(inner, dict) else inner
     return [leaf for each in parts for leaf in leaves(each if isinstance(each, Known) else Known(each))]
+
+
+def holds_filled(known):
+    """Whether this is a list that a loop has filled, or has one within."""
+    inner = known.example
+    parts = inner.values() if isinstance(inner, dict) else inner if isinstance(inner, list) else ()
+    return known.stacked is not None or any(isinstance(each, Known) and holds_filled(each) for each in parts)
 
 
 def holds_tensors(known):

@@ -15,7 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch.export._rows import schemas
 
-from ._known import Computed, Known, constant, deep, holds_tensors, leaves, value_of
+from ._known import Computed, Known, constant, deep, holds_filled, holds_tensors, leaves, value_of
 from ._program import Program, Step, Value
 from ._scripted_loops import Blocks
 from ._scripted_numbers import TEXT, Numbers
@@ -145,10 +145,18 @@ class Walk(Numbers, Writes, Blocks):
             env[outputs[0]] = Known(TEXT)  # for messages only
             return
         kind = node.kind()
-        if any(i.stacked is not None for i in inputs) and kind not in ("aten::stack", "aten::cat", "aten::len"):
+        if any(i.stacked is not None for i in inputs) and kind not in (
+            "aten::stack",
+            "aten::cat",
+            "aten::len",
+            "aten::__getitem__",
+        ):
             raise self._refuse(
-                node, f"{kind} of a list that a loop has filled cannot be written: torch.stack and torch.cat can"
+                node,
+                f"{kind} of a list that a loop has filled cannot be written: torch.stack, torch.cat and an element can",
             )
+        if any(id(i) in self._growing for i in inputs) and kind != "aten::append":
+            raise self._refuse(node, f"{kind} of a list cannot be written within the loop that fills it")
         short = kind.partition("::")[2]
         if kind == "prim::Constant":
             value = node.output().toIValue()
@@ -308,6 +316,8 @@ class Walk(Numbers, Writes, Blocks):
             return [self._of_filled(node, name, inputs, steps)]
         if name in ("list", "copy") and isinstance(inputs[0].example, list):
             return [Known(list(inputs[0].fixed), depth=self._depth)]
+        if name in ("add", "mul") and any(isinstance(each.example, list) for each in inputs[:2]):
+            return [self._of_lists(node, name, inputs)]
         if name == "tensor" and all(leaf.value is None for each in inputs for leaf in leaves(each)):
             dtype = inputs[1].fixed if len(inputs) > 1 else None
             dtype = dtype if dtype is None else scalar_type_to_pytorch_type[dtype]
@@ -471,7 +481,7 @@ def read(module: Any, args: tuple, names: list[str], moving: dict[int, dict[int,
             arguments.append(Known(arg))
     with torch.no_grad():
         found = walk.method(module, module.graph, arguments, walk.program.steps)
-    if any(each.stacked is not None for each in found):
+    if any(holds_filled(each) for each in found):
         raise SymbolicValueError("a list that a loop has filled is no output of a file: torch.stack makes one")
     flat = [leaf for each in found for leaf in leaves(each)]
     walk.program.outputs = [k.value if k.value is not None else constant(k.fixed) for k in flat]

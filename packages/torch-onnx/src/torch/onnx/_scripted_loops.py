@@ -18,10 +18,18 @@ class Blocks:
     """The part of a walk that writes blocks."""
 
     def _of_filled(self, node, name, inputs, steps):
-        """``stack``, ``cat`` or ``len`` of a list that a loop has filled."""
+        """``stack``, ``cat``, ``len`` or an element of a list that a loop has filled."""
         whole = inputs[0].stacked
         if name == "len":
             return self._emit(node, "sym_size", {"self": whole, "dim": Known(0)}, len(inputs[0].example), steps)
+        if name == "__getitem__":
+            try:
+                found = inputs[0].fixed[inputs[1].example]
+            except IndexError:
+                raise self._refuse(node, f"the example asks for what is not there: {inputs[1].example}") from None
+            return self._emit(
+                node, "select", {"self": whole, "dim": Known(0), "index": inputs[1]}, found.example, steps
+            )
         rank = whole.example.dim() if name == "stack" else whole.example.dim() - 1
         dim = self._fixed(node, inputs[1], f"aten::{name} with a dim") % rank
         places = {"self": whole, "source": Known([0]), "destination": Known([dim])}

@@ -63,6 +63,13 @@ class Numbers:
         given = {"self": table, "dim": Known(0), "index": at}
         return self._emit(node, "select", given, found.example, steps)
 
+    def _of_lists(self, node, name, inputs):
+        """Lists one after the other, or a list several times."""
+        if name == "mul":
+            times = self._fixed(node, inputs[1], "a list as often as a number")
+            return Known(list(inputs[0].fixed) * times, depth=self._depth)
+        return Known([*inputs[0].fixed, *inputs[1].fixed], depth=self._depth)
+
     def _alike(self, node, inputs, steps):
         """Whether two lists are equal, element by element."""
         one, two = (each.fixed for each in inputs)

@@ -132,6 +132,41 @@ def _renorm_(input, p: float, dim: int, maxnorm: float):
     return input.copy_(_renorm(input, p, dim, maxnorm))
 
 
+# --- images ---
+
+
+def _images(input, name: str, factor: int):
+    if input.dim() < 3:
+        raise RuntimeError(f"{name}: input must have at least 3 dims (C, H, W), got {input.shape}")
+    if factor <= 0:
+        raise RuntimeError(f"{name}: the factor must be positive, got {factor}")
+    return input.unsqueeze(0) if input.dim() == 3 else input.flatten(0, -4)
+
+
+@_stands_for("pixel_shuffle")
+def _pixel_shuffle(input, upscale_factor: int):
+    r = upscale_factor
+    images = _images(input, "pixel_shuffle", r)
+    n, c, h, w = images.shape
+    if c % (r * r) != 0:
+        raise RuntimeError(f"pixel_shuffle: {c} channels are not divisible by upscale_factor^2 = {r * r}")
+    c = c // (r * r)
+    moved = images.reshape([n, c, r, r, h, w]).permute([0, 1, 4, 2, 5, 3])
+    return moved.clone(memory_format=torch.contiguous_format).reshape(input.shape[:-3] + [c, h * r, w * r])
+
+
+@_stands_for("pixel_unshuffle")
+def _pixel_unshuffle(input, downscale_factor: int):
+    r = downscale_factor
+    images = _images(input, "pixel_unshuffle", r)
+    n, c, h, w = images.shape
+    if h % r != 0 or w % r != 0:
+        raise RuntimeError(f"pixel_unshuffle: height {h} and width {w} must be divisible by downscale_factor {r}")
+    h, w = h // r, w // r
+    moved = images.reshape([n, c, h, r, w, r]).permute([0, 1, 3, 5, 2, 4])
+    return moved.clone(memory_format=torch.contiguous_format).reshape(input.shape[:-3] + [c * r * r, h, w])
+
+
 # --- matrices ---
 
 

@@ -100,13 +100,26 @@ def bernoulli(w, a, out):
     return w.op("Bernoulli", chances, dtype=_types.number(out[0].dtype))
 
 
-@rule("tril", "triu", since=14)
+@rule("tril", "triu")
 def tril(w, a, out):
-    upper, x = int(w.step.name == "triu"), a.self
-    if x.dtype in (torch.bool, torch.uint8, torch.int8, torch.int16):
-        found = w.op("Trilu", w.cast(x, torch.int64), w.name(a.diagonal, torch.int64), upper=upper)
-        return w.cast(found, x.dtype, torch.int64)
-    return w.op("Trilu", x, w.name(a.diagonal, torch.int64), upper=upper)
+    x, small = a.self, a.self.dtype in (torch.bool, torch.uint8, torch.int8, torch.int16)
+    dtype = torch.int64 if small else x.dtype
+    wide = w.cast(x, torch.int64) if small else x
+    found = (_triangle if w.opset < 14 else _trilu)(w, a, wide, dtype)
+    return w.cast(found, x.dtype, dtype) if small else found
+
+
+def _trilu(w, a, x, dtype):
+    return w.op("Trilu", x, w.name(a.diagonal, torch.int64), upper=int(w.step.name == "triu"))
+
+
+def _triangle(w, a, x, dtype):
+    """Trilu before opset 14, by comparing places."""
+    count = lambda d: w.op("Squeeze", w.ints([w.size(a.self, d)]))
+    rows, columns = (w.op("Range", w.const(0), count(d), w.const(1)) for d in (-2, -1))
+    edge = w.op("Add", w.unsqueeze(rows, 1), w.name(a.diagonal, torch.int64))
+    outside = w.op("Less" if w.step.name == "triu" else "Greater", w.unsqueeze(columns, 0), edge)
+    return w.op("Where", outside, w.const(0, dtype), x)
 
 
 @rule("meshgrid")

@@ -119,7 +119,9 @@ def attention(w, a, out):
         return w.op("Attention", q, k, v, mask, is_causal=int(bool(a.is_causal)), scale=scale)
     key, value = w.name(k), w.name(v)
     if a.enable_gqa and k.shape[-3] != q.shape[-3]:
-        times = q.shape[-3] // k.shape[-3]
+        heads = w.size(q, -3), w.size(k, -3)
+        fixed = all(isinstance(n, int) for n in heads)
+        times = heads[0] // heads[1] if fixed else w.op("Div", *(w.ints([n]) for n in heads))
         key, value = (_repeat_heads(w, x, n, times) for x, n in ((k, key), (v, value)))
     turned = w.op("Transpose", key, perm=[*range(rank - 2), rank - 1, rank - 2])
     scores = w.op("MatMul", w.op("Mul", q, _scale(w, a, dtype)), turned)
@@ -163,5 +165,9 @@ def _is_plain(a):
 def _repeat_heads(w, x, name, times):
     """Heads (dim -3) repeated, each beside its copies."""
     rank = x.rank
-    wide = w.op("Tile", w.unsqueeze(name, rank - 2), w.const([1] * (rank - 2) + [times, 1, 1], torch.int64))
-    return w.reshape(wide, [w.size(x, i) if i != rank - 3 else x.shape[-3] * times for i in range(rank)])
+    wide = w.op("Tile", w.unsqueeze(name, rank - 2), w.ints([1] * (rank - 2) + [times, 1, 1]))
+    shape = [w.size(x, i) for i in range(rank)]
+    heads = w.size(x, -3)
+    both = isinstance(heads, int) and isinstance(times, int)
+    shape[rank - 3] = heads * times if both else w.op("Mul", w.ints([heads]), w.ints([times]))
+    return w.reshape(wide, shape)
