@@ -1,10 +1,12 @@
 """What a captured program reads anew at each call: globals, cells, attributes, classes, modes."""
 
 import abc
+import collections.abc
 import dataclasses
 import functools
 import sys
 import types
+import typing
 
 import compile_cases
 import pytest
@@ -491,3 +493,31 @@ def test_a_class_that_is_registered_with_an_abstract_one_is_asked_again():
     Doubling.register(Plain)
     assert [compiled(x, value).item(), compiled(x, None).item()] == [6, 4]
     assert compiled(x, value).item() == 6 and len(compiled._compiled.programs) == 3
+
+
+@pytest.mark.parametrize("kind", [collections.abc.Sized, typing.Sized, typing.Union[int, typing.Sized]])  # noqa: UP007
+def test_a_class_that_is_registered_with_one_of_python_is_asked_again(kind):
+    class Plain:
+        pass
+
+    value = Plain()
+    compiled, x = torch.compile(lambda x: x * 2 if isinstance(value, kind) else x, fullgraph=True), torch.ones(1)
+    assert [compiled(x).item() for _ in range(2)] == [1, 1] and len(compiled._compiled.programs) == 1
+    collections.abc.Sized.register(Plain)
+    assert compiled(x).item() == 2
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [typing.Mapping, typing.Sequence, typing.Callable, typing.List, typing.Union[int, str], typing.Optional[dict], (typing.Dict, str)],  # noqa: UP006, UP007, UP045
+    ids=str,
+)  # fmt: skip
+def test_names_of_typing_are_asked_as_in_python(kind):
+    def f(x, value):
+        return x * 2 if isinstance(value, kind) else x
+
+    compiled, x = torch.compile(f, fullgraph=True), torch.ones(1)
+    for value in ({}, [], (), len, "a", 3, 2.5, None):
+        assert torch.equal(compiled(x, value), f(x, value)), value
+    with pytest.raises(TypeError, match="isinstance"):
+        torch.compile(lambda x: x if isinstance(x, typing.Any) else x + 1, fullgraph=True)(x)

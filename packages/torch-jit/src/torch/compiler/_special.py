@@ -175,22 +175,32 @@ def _numbers(value):
 
 
 def _isinstance(observer, args, kwargs):
-    """A size that may change is an int to a program; a class may be registered with an abstract one of the program's later."""
+    """A size that may change is an int to a program; a class may be registered with an abstract one later, where either is of the
+    program's.
+    """
     value = as_python(args[0])
-    answer = isinstance(value, *args[1:], **kwargs)
-    if not answer and len(args) == 2:
-        for kind in _classes(args[1]):
-            if isinstance(kind, abc.ABCMeta) and not _is_of_python(kind.__module__):
-                observer.guards.lacks(kind, type(value))
+    if len(args) != 2 or kwargs:
+        return isinstance(value, *args[1:], **kwargs)
+    kinds = tuple(_classes(args[1]))
+    answer = isinstance(value, kinds if len(kinds) > 1 else kinds[0] if kinds else ())
+    for kind in () if answer else kinds:
+        if isinstance(kind, abc.ABCMeta) and not (
+            _is_of_python(kind.__module__) and _is_of_python(type(value).__module__)
+        ):
+            observer.guards.lacks(kind, type(value))
     return answer
+
+
+_ALIAS = type(typing.Mapping)  # what typing calls classes by, which asks in Python
+_UNION = types.UnionType, type(typing.Union[int, str])  # noqa: UP007, the class that it has
 
 
 def _classes(kinds):
     """The classes of tuples within tuples, and of unions."""
-    if isinstance(kinds, types.UnionType):
+    if isinstance(kinds, _UNION):
         kinds = kinds.__args__
     if not isinstance(kinds, tuple):
-        yield kinds
+        yield kinds.__origin__ if isinstance(kinds, _ALIAS) else kinds
         return
     for kind in kinds:
         yield from _classes(kind)
