@@ -1,5 +1,7 @@
 #include "torch/program/function.h"
 
+#include <cmath>
+
 #include "code.h"
 #include "primitives.h"
 #include "torch/program/call.h"
@@ -76,11 +78,11 @@ void declare(const Cell& c, const Type& t) {
   }
 }
 
-// The tensor of one number that may stand for it: without a dimension, and without a gradient that would be lost.
+// The tensor of one number that may stand for it: of any dims, and without a gradient that would be lost.
 const Tensor* number_in(const Cell& c) {
   if (!c.is(Cell::Tag::Tensor)) return nullptr;
   const Tensor& t = c.to_tensor();
-  return t.dim() == 0 && !t.requires_grad() && t.has_memory() && t.device().type == DeviceType::CPU ? &t : nullptr;
+  return t.numel() == 1 && !t.requires_grad() && t.has_memory() && t.device().type == DeviceType::CPU ? &t : nullptr;
 }
 
 }  // namespace
@@ -97,12 +99,17 @@ bool fit(Cell& c, const TypePtr& t) {
         c = Cell(item(*n).to_complex() != 0.0);
         return true;
       }
-      if (!c.is(Cell::Tag::Int)) return false;
-      c = Cell(c.to_int() != 0);
+      if (!c.is(Cell::Tag::Int) && !c.is(Cell::Tag::Float)) return false;
+      c = Cell(c.to_double() != 0);
       return true;
-    case TypeKind::Int:  // a bool is an int, and so is a tensor of one
+    case TypeKind::Int:  // a bool is an int, and so is a tensor of one number, without its fraction
       if (const Tensor* n = number_in(c); n && is_integral(n->dtype())) {
         c = Cell(item(*n).to_int());
+        return true;
+      } else if (n && !is_complex(n->dtype())) {
+        const double whole = std::trunc(item(*n).to_double());
+        if (!(std::abs(whole) < 0x1p63)) return false;
+        c = Cell(int64_t(whole));
         return true;
       }
       if (!c.is(Cell::Tag::Bool)) return false;

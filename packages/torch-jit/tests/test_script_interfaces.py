@@ -209,10 +209,24 @@ def test_a_tensor_of_one_number_stands_for_it():
         return x * n * scale
 
     assert repeat(torch.ones(1), torch.tensor(3), torch.tensor(0.5)).tolist() == [1.5]
-    with pytest.raises(TypeError, match="argument 'n'"):
-        repeat(torch.ones(1), torch.tensor([3]), 0.5)
-    with pytest.raises(TypeError, match="argument 'n'"):
-        repeat(torch.ones(1), torch.tensor(3.0), 0.5)
+    assert repeat(torch.ones(1), torch.tensor([[3]]), torch.tensor([0.5])).tolist() == [1.5]
+    assert repeat(torch.ones(1), torch.tensor(3.7), 1).tolist() == [3.0]
+    assert repeat(torch.ones(1), torch.tensor(-3.7), 1).tolist() == [-3.0]
+    none = torch.tensor([3, 4]), torch.tensor([]), torch.tensor(float("nan")), torch.tensor(1e19), torch.tensor(3 + 0j)
+    for n in (*none, torch.ones((), requires_grad=True), 3.0):
+        with pytest.raises(TypeError, match="argument 'n'"):
+            repeat(torch.ones(1), n, 0.5)
+
+
+def test_a_number_or_a_tensor_of_one_stands_for_its_truth():
+    @torch.jit.script
+    def other(flag: bool):
+        return not flag
+
+    for truth in (True, 3, 0.5, torch.tensor([2]), torch.tensor(0.25)):
+        assert other(truth) is False
+    for truth in (False, 0, 0.0, torch.tensor([[0.0]])):
+        assert other(truth) is True
 
 
 def test_texts_are_split_from_the_right_parted_padded_and_asked_for_titles():
