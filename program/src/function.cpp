@@ -20,9 +20,13 @@ void Function::set_graph(GraphPtr g) {
   code_ = nullptr;
 }
 
+void Function::check_graph() const {
+  TORCH_CHECK(graph_, name_, "() has no graph: it is being compiled, or the program that it belonged to is gone");
+}
+
 std::shared_ptr<const Code> Function::code() {
   std::lock_guard lock(mutex_);
-  TORCH_CHECK(graph_, name_, "() has no graph: the program that it belonged to is gone");
+  check_graph();
   if (!code_ || code_->version() != graph_->version()) code_ = std::make_shared<const Code>(graph_, name());
   return code_;
 }
@@ -176,6 +180,7 @@ static std::string misfit(const Type& t, const std::string& argument, const Type
 }
 
 std::vector<Cell> Function::bind(std::vector<Cell> args, std::vector<std::pair<std::string, Cell>> kwargs) const {
+  check_graph();
   const auto& inputs = graph_->inputs();
   if (TORCH_LIKELY(kwargs.empty() && args.size() == inputs.size())) {
     size_t fitting = 0;

@@ -212,10 +212,19 @@ const Signature* Node::signature() const {
   return signature_;
 }
 
-Node* Node::insert_before(Node* n) {
-  TORCH_CHECK(!block_ && !destroyed_, kind_, ": the node is in a list already, or was destroyed");
+// The nodes that begin and end a block stay there for as long as it is.
+bool Node::is_end() const noexcept { return block_ && (this == block_->param_node() || this == block_->return_node()); }
+void Node::check_place(const Node* n) const {
+  TORCH_CHECK(!destroyed_ && !is_end(), kind_, ": the node was destroyed, or begins or ends a block");
   TORCH_CHECK(n->block_ && n->graph_ == graph_ && n != n->block_->param_node(), kind_,
               ": there is no place before that node");
+  for (const Node* around = n->block_->owning_node(); around;
+       around = around->block_ ? around->block_->owning_node() : nullptr)
+    TORCH_CHECK(around != this, kind_, ": the node cannot go into a block of its own");
+}
+Node* Node::insert_before(Node* n) {
+  TORCH_CHECK(!block_, kind_, ": the node is in a list already");
+  check_place(n);
   changed();
   block_ = n->block_;
   prev_ = n->prev_;
@@ -237,16 +246,18 @@ void Node::unlink() noexcept {
 }
 void Node::move_before(Node* n) {
   if (n == this) return;
+  check_place(n);
   if (block_) unlink();
   insert_before(n);
 }
 void Node::move_after(Node* n) {
   if (n == this) return;
-  if (block_) unlink();
-  insert_after(n);
+  TORCH_CHECK(n->block_ && n->next_, kind_, ": there is no place after that node");
+  if (n->next_ != this) move_before(n->next_);
 }
 void Node::destroy() {
   if (destroyed_) return;
+  TORCH_CHECK(!is_end(), kind_, ": the node begins or ends a block, and goes with it");
   for (Value* v : outputs_)
     TORCH_CHECK(v->uses().empty(), kind_, ": cannot be destroyed while its output %", v->debug_name(), " is used by ",
                 v->uses()[0].user->kind());

@@ -20,6 +20,10 @@ PyObject* entry(PyObject* entries, PyObject* name) {
   return PySequence_Contains(entries, name) == 1 ? PyObject_GetItem(entries, name) : nullptr;
 }
 
+PyObject* say_missing(PyObject* self, PyObject* name) {
+  return PyErr_Format(PyExc_AttributeError, "'%s' object has no attribute %R", Py_TYPE(self)->tp_name, name);
+}
+
 PyObject* raise_missing(PyObject* self, PyObject* name) {
   Object raised(PyObject_CallMethodOneArg(self, missing, name));
   if (raised) PyErr_SetObject(PyExc_AttributeError, name);
@@ -81,6 +85,7 @@ PyObject* init_subclass(PyObject* cls, PyObject* args, PyObject* kwargs) {
 PyMethodDef methods[] = {
     {"__getattr__", find_or_raise, METH_O,
      "__getattr__($self, name, /)\n--\n\nThe entry of _parameters, _buffers or _modules; else _missing(name) raises."},
+    {"_missing", say_missing, METH_O, "Raises the AttributeError for a name; derived classes have words of their own."},
     {"__init_subclass__", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(init_subclass)),
      METH_CLASS | METH_VARARGS | METH_KEYWORDS, nullptr},
     {}};

@@ -273,3 +273,9 @@ def test_names_that_libraries_take_from_modules_that_only_use_them():
     assert torch.functional.Tensor is torch.Tensor and torch._utils.is_compiling() is False
     makers = [torch.ops.aten.zeros.default, torch.ops.aten.zeros_like.default, torch.ops.aten.sort.default]
     assert [_is_tensor_constructor(each) for each in makers] == [True, False, False]
+
+
+def test_a_class_of_registered_attributes_without_a_word_for_missing_ones_names_them():
+    registered = type("Bare", (torch._C.Registered,), {})()
+    with pytest.raises(AttributeError, match="'Bare' object has no attribute 'absent'"):
+        registered.absent

@@ -5,21 +5,39 @@
 
 namespace torch::program {
 
+namespace {
+Graph& graph_of(const Function& f) {
+  f.check_graph();
+  return *f.graph();
+}
+}  // namespace
+
 void bind_functions(py::module_& m) {
   py::class_<Function, FunctionPtr> function(m, "Function", "A graph that runs, under a qualified name.",
                                              py::dynamic_attr());
-  function.def(py::init<std::string, GraphPtr>(), py::arg("qualified_name"), py::arg("graph"))
+  function
+      .def(py::init([](std::string name, std::optional<GraphPtr> g) {
+             return std::make_shared<Function>(std::move(name), g.value_or(nullptr));
+           }),
+           py::arg("qualified_name"), py::arg("graph"))
       .def_property_readonly("name", &Function::name)
       .def_property_readonly("qualified_name", &Function::qualified_name)
-      .def_property("graph", &Function::graph, &Function::set_graph)
+      .def_property("graph", &Function::graph,
+                    [](Function& f, std::optional<GraphPtr> g) { f.set_graph(g.value_or(nullptr)); })
       .def_property_readonly("inlined_graph",
                              [](Function& f) {
-                               GraphPtr g = f.graph()->copy();
+                               GraphPtr g = graph_of(f).copy();
                                inline_calls(*g);
                                return g;
                              })
-      .def("describe", &Function::describe, "What of it is planned: the groups and calls of its regions.")
-      .def_property_readonly("schema", [](Function& f) { return f.name() + print_signature(*f.graph()); })
+      .def(
+          "describe",
+          [](Function& f) {
+            graph_of(f);
+            return f.describe();
+          },
+          "What of it is planned: the groups and calls of its regions.")
+      .def_property_readonly("schema", [](Function& f) { return f.name() + print_signature(graph_of(f)); })
       .def(
           "set_defaults",
           [](Function& f, const py::dict& values) {

@@ -66,10 +66,10 @@ void bind_graph(py::module_& m) {
       .def("owningNode", [](Block& b) { return held(b.owning_node()); })
       .def(
           "addInput",
-          [](Block& b, const std::string& name, const std::shared_ptr<Type>& t) {
-            return held(b.add_input(name, t ? t : tensor_type()));
+          [](Block& b, const std::string& name, const MaybeType& t) {
+            return held(b.add_input(name, t ? *t : tensor_type()));
           },
-          py::arg("name") = "", py::arg("type") = nullptr)
+          py::arg("name") = "", py::arg("type") = py::none())
       .def("addInputToBlock", [](Block& b) { return held(b.add_input()); })
       .def("eraseInput", &Block::erase_input)
       .def(
@@ -102,10 +102,10 @@ void bind_graph(py::module_& m) {
       .def("block", [](Graph& g) { return held(g.block()); })
       .def(
           "addInput",
-          [](Graph& g, const std::string& name, const std::shared_ptr<Type>& t) {
-            return held(g.add_input(name, t ? t : tensor_type()));
+          [](Graph& g, const std::string& name, const MaybeType& t) {
+            return held(g.add_input(name, t ? *t : tensor_type()));
           },
-          py::arg("name") = "", py::arg("type") = nullptr)
+          py::arg("name") = "", py::arg("type") = py::none())
       .def(
           "insertInput",
           [](Graph& g, size_t i, const std::string& name) { return held(g.block()->insert_input(i, name)); },
@@ -119,12 +119,12 @@ void bind_graph(py::module_& m) {
       .def("return_node", [](Graph& g) { return held(g.block()->return_node()); })
       .def(
           "create",
-          [](Graph& g, const std::string& kind, const std::vector<ValuePtr>& inputs, size_t outputs) {
+          [](Graph& g, const std::string& kind, const std::vector<std::optional<ValuePtr>>& inputs, size_t outputs) {
             std::vector<Value*> in;
             for (const auto& v : inputs) {
               TORCH_CHECK_VALUE(v, "Graph.create: input ", in.size(), " of ", kind,
                                 " is None, not a value of the graph");
-              in.push_back(v.get());
+              in.push_back(v->get());
             }
             return held(g.create(kind, in, outputs));
           },
@@ -144,7 +144,8 @@ void bind_graph(py::module_& m) {
       .def("prependNode", [](Graph& g, Node* n) { return held(n->insert_after(g.block()->param_node())); })
       .def(
           "insertConstant",
-          [](Graph& g, py::handle v, const std::shared_ptr<Type>& t) {
+          [](Graph& g, py::handle v, const MaybeType& as) {
+            const TypePtr t = as.value_or(nullptr);
             Cell c = to_cell(v);
             if (t && !fit(c, t))
               throw py::type_error("a constant of type " + t->annotation() + " cannot be " + c.repr());
@@ -153,7 +154,7 @@ void bind_graph(py::module_& m) {
                 return held(g.insert_constant(c, function_type(f->function->qualified_name())));
             return held(g.insert_constant(std::move(c), t));
           },
-          py::arg("value"), py::arg("type") = nullptr)
+          py::arg("value"), py::arg("type") = py::none())
       .def(
           "call",
           [](Graph& g, std::string name, const py::sequence& args, const py::object& kwargs,

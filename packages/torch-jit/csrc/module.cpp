@@ -23,14 +23,32 @@ PyObject* checked_new(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
   return nullptr;
 }
 
+// Called where a method asks for what is in an instance that has nothing: one that checked_new let through.
+void* refuse_bare(size_t) {
+  throw pybind11::type_error("an object that was made by __new__ alone has nothing in it; call its class");
+}
+
+// copyreg, which protocols 0 and 1 go through, would call pybind11's root class, and that ends the process.
+void refuse_pickles(const pybind11::handle& type) {
+  namespace py = pybind11;
+  if (py::reinterpret_borrow<py::dict>(type.attr("__dict__").attr("copy")()).contains("__reduce__")) return;
+  type.attr("__reduce__") = py::cpp_function(
+      [](const py::object& self) -> py::object {
+        throw py::type_error("cannot pickle '" + std::string(Py_TYPE(self.ptr())->tp_name) + "' object");
+      },
+      py::name("__reduce__"), py::is_method(type));
+}
+
 void refuse_bare_instances(const pybind11::module_& m) {
   namespace py = pybind11;
   auto* root = reinterpret_cast<PyTypeObject*>(py::detail::get_internals().instance_base);
   bare_new = root->tp_new;
   for (auto [name, value] : py::reinterpret_borrow<py::dict>(m.attr("__dict__"))) {
     auto* type = reinterpret_cast<PyTypeObject*>(value.ptr());
-    const bool is_bound = PyType_Check(value.ptr()) && PyType_IsSubtype(type, root);
-    if (is_bound && type->tp_new == bare_new && name.cast<std::string>() != "Graph") {  // which is made of nothing
+    if (!PyType_Check(value.ptr()) || !PyType_IsSubtype(type, root)) continue;
+    py::detail::get_type_info(type)->operator_new = refuse_bare;
+    refuse_pickles(value);
+    if (type->tp_new == bare_new && name.cast<std::string>() != "Graph") {  // which is made of nothing
       type->tp_new = checked_new;
       PyType_Modified(type);
     }

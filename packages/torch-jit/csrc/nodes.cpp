@@ -86,9 +86,8 @@ void bind_nodes(py::module_& m) {
       .def("removeInput", &Node::remove_input)
       .def("removeAllInputs", &Node::remove_all_inputs)
       .def(
-          "addOutput",
-          [](Node& n, const std::shared_ptr<Type>& t) { return held(n.add_output(t ? t : tensor_type())); },
-          py::arg("type") = nullptr)
+          "addOutput", [](Node& n, const MaybeType& t) { return held(n.add_output(t ? *t : tensor_type())); },
+          py::arg("type") = py::none())
       .def("eraseOutput", &Node::erase_output)
       .def("blocks", [](Node& n) { return held(n.blocks()); })
       .def(

@@ -9,6 +9,25 @@
 #include "torch/program/text.h"
 #include "torch/python/caster.h"
 
+// pybind11 takes None for a pointer to whatever it binds. Here an argument that may be None is a std::optional.
+namespace pybind11::detail {
+template <class Caster>
+struct NotNone : Caster {
+  bool load(handle src, bool convert) { return !src.is_none() && Caster::load(src, convert); }
+};
+// clang-format off
+#define TORCH_NOT_NONE(T)                                                                                        \
+  template <> struct type_caster<T> : NotNone<type_caster_base<T>> {};                                           \
+  template <> struct type_caster<std::shared_ptr<T>> : NotNone<copyable_holder_caster<T, std::shared_ptr<T>>> {}
+// clang-format on
+TORCH_NOT_NONE(torch::program::Type);
+TORCH_NOT_NONE(torch::program::Value);
+TORCH_NOT_NONE(torch::program::Node);
+TORCH_NOT_NONE(torch::program::Block);
+TORCH_NOT_NONE(torch::program::Graph);
+#undef TORCH_NOT_NONE
+}  // namespace pybind11::detail
+
 namespace torch::program {
 
 namespace py = pybind11;
@@ -47,6 +66,7 @@ inline py::object first_of(const std::vector<std::shared_ptr<Node>>& nodes) {
   return nodes.empty() ? py::none() : py::cast(nodes.front());
 }
 
+using MaybeType = std::optional<std::shared_ptr<Type>>;
 inline std::shared_ptr<Type> given(const TypePtr& t) { return std::const_pointer_cast<Type>(t); }
 inline std::vector<std::shared_ptr<Type>> given(const std::vector<TypePtr>& all) {
   std::vector<std::shared_ptr<Type>> out;

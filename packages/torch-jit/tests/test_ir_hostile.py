@@ -1,5 +1,6 @@
 """Texts of programs that are wrong in any way: an error, never a crash."""
 
+import pickle
 import random
 import re
 
@@ -148,3 +149,68 @@ def test_a_node_that_is_not_as_its_kind_is_named(node, message):
     f = Function("f", parse_ir(f"graph(%x : Tensor):\n  {node}\n  return (%x)"))
     with pytest.raises((RuntimeError, NotImplementedError), match=message):
         f(torch.ones(1))
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_no_object_of_a_program_is_pickled_by_any_protocol(protocol):
+    graph = parse_ir(PROGRAM)
+    node = next(iter(graph.nodes()))
+    for each in (graph, node, graph.block(), node.output(), node.output().type()):
+        with pytest.raises(TypeError, match="cannot pickle 'torch.jit._native"):
+            pickle.dumps(each, protocol)
+
+
+def test_a_graph_made_by_new_alone_has_nothing_that_a_method_could_read():
+    graph = type(parse_ir(PROGRAM)).__new__(type(parse_ir(PROGRAM)))
+    for method in (graph.nodes, graph.copy, graph.block, graph.lint, graph.__str__):
+        with pytest.raises((TypeError, RuntimeError), match="made by __new__ alone|non-held"):
+            method()
+
+
+def test_none_is_no_node_value_or_type():
+    graph = parse_ir(PROGRAM)
+    node = next(iter(graph.nodes()))
+    value = node.output()
+    calls = [
+        lambda: value.replaceAllUsesWith(None),
+        lambda: value.setType(None),
+        lambda: node.replaceInputWith(value, None),
+        lambda: graph.prependNode(None),
+        lambda: graph.block().appendNode(None),
+        lambda: graph.inlineCall(graph, [None]),
+        lambda: _native.list_type(None),
+        lambda: _native.dict_type(None, None),
+    ]
+    before = str(graph)
+    for call in calls:
+        with pytest.raises(TypeError, match="incompatible function arguments"):
+            call()
+    assert str(graph) == before
+
+
+def test_a_node_that_ends_a_block_stays_and_none_goes_into_its_own_block():
+    graph = parse_ir(PROGRAM)
+    before = str(graph)
+    first, loop = next(iter(graph.nodes())), graph.findNode("prim::Loop")
+    inner = next(iter(next(iter(loop.blocks())).nodes()))
+    for end in (graph.param_node(), graph.return_node()):
+        with pytest.raises(RuntimeError, match="begins or ends a block"):
+            end.moveBefore(first)
+        with pytest.raises(RuntimeError, match="begins or ends a block"):
+            end.moveAfter(first)
+        with pytest.raises(RuntimeError, match="begins or ends a block"):
+            end.destroy()
+    with pytest.raises(RuntimeError, match="prim::Loop: the node cannot go into a block of its own"):
+        loop.moveBefore(inner)
+    with pytest.raises(RuntimeError, match="no place after that node"):
+        first.moveAfter(graph.return_node())
+    with pytest.raises(RuntimeError, match="no place before that node"):
+        first.moveBefore(parse_ir(PROGRAM).return_node())
+    assert str(graph) == before
+
+
+def test_a_function_without_a_graph_says_so():
+    f = _native.Function("__torch__.f", None)
+    for ask in (lambda: f.schema, lambda: f.inlined_graph, lambda: f(torch.ones(2)), lambda: f(x=1), f.describe):
+        with pytest.raises(RuntimeError, match=r"f\(\) has no graph"):
+            ask()

@@ -37,6 +37,7 @@ class TORCH_PROGRAM_API Function {
   std::vector<Cell> bind(std::vector<Cell> args, std::vector<std::pair<std::string, Cell>> kwargs) const;
   // Whether a run changes nothing but elements of tensors: no object, list or size, and nothing of the host's.
   bool is_quiet();
+  void check_graph() const;  // that there is one
   // What of it is planned (plan.h), as text.
   std::string describe();
 

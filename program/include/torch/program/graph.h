@@ -215,6 +215,8 @@ class TORCH_PROGRAM_API Node {
   friend class Graph;
   friend class Block;
   friend class Value;
+  bool is_end() const noexcept;
+  void check_place(const Node* n) const;  // that this one may stand before it
   void unlink() noexcept;
   void changed() noexcept;
   void drop_use(size_t i);
