@@ -189,3 +189,27 @@ def test_what_runs_when_a_function_cannot_be_watched_again_changes_nothing_outsi
     for size in (2, 3, 5, 20):
         x = torch.ones(size)
         assert torch.equal(compiled(x), f(x, other)) and torch.equal(held, other), size
+
+
+def test_threads_that_capture_at_once_find_programs_for_all_sizes():
+    compiled, wrong, interval = torch.compile(lambda x, by: x * by + 1, fullgraph=True), [], sys.getswitchinterval()
+
+    def work(seed):
+        try:
+            for i in range(20):
+                x, by = torch.ones(2 + (7 * seed + i) % 23), i + 0.5
+                if not torch.equal(compiled(x, by), x * by + 1):
+                    wrong.append((seed, i))
+        except Exception as error:
+            wrong.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(3)]
+    sys.setswitchinterval(1e-6)
+    try:
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong and captures(compiled) <= 6

@@ -281,18 +281,18 @@ class Again:
             for i in variation.free.get(source, ())
         }
         variation.reads = self.observer.first_read is not None
-        compiled.in_vain += 1
         # Sizes as they were in two calls; and others, where one of them is a number of the program, too.
         pairs = [(None, before)]
         if variation.free and None not in (made_up := [_made_up(self.layouts, variation.free, f) for f in _FACTORS]):
             pairs.append(made_up)
         for layouts in pairs:
             if (found := self._attempt(variation, layouts)) is not None:
-                compiled.in_vain -= 1
                 return found
+        # Counted when it is certain: other threads may be watching the function, too.
         if self.forks and compiled.forks < _MOST_FORKS:  # which says nothing of other pairs of calls
             compiled.forks += 1
-            compiled.in_vain -= 1
+        else:
+            compiled.in_vain += 1
         return None
 
     def _may_vary(self, free, asked):
