@@ -329,3 +329,12 @@ def test_results_of_histograms_have_the_class_of_named_results():
 def test_nonzero_as_a_tuple_takes_no_out():
     with pytest.raises(RuntimeError, match="nonzero: out= is one tensor, and as_tuple=True gives one for each dim"):
         torch.nonzero(torch.ones(2), as_tuple=True, out=torch.zeros(0, dtype=torch.int64))
+
+
+@pytest.mark.parametrize(("count", "r"), [(100, 50), (2000, 5)])
+def test_combinations_without_room_are_refused_before_any_is_made(count, r):
+    with pytest.raises((RuntimeError, torch.OutOfMemoryError), match="do not fit into memory|not enough memory"):
+        torch.combinations(torch.arange(count), r=r)
+    with pytest.raises((RuntimeError, torch.OutOfMemoryError), match="do not fit into memory|not enough memory"):
+        torch.combinations(torch.arange(count), r=r, with_replacement=True)
+    assert torch.combinations(torch.arange(0), r=2, with_replacement=True).shape == (0, 2)

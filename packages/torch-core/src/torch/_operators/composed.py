@@ -55,6 +55,11 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
         raise RuntimeError(f"combinations: r must not be negative, got {r}")
     if r == 0:
         return input.new_empty(0)
+    count = math.comb(len(input) + r - 1, r) if with_replacement and len(input) else math.comb(len(input), r)
+    if count * r >= 1 << 60:
+        raise RuntimeError(f"combinations: {count} rows of {r} of {len(input)} elements do not fit into memory")
+    if count * r > 1 << 20:
+        torch.empty((count, r), dtype=_C.int64)  # raises where there is no room: the loop below hears no interrupts
     choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
     rows = list(choose(range(len(input)), r))
     return input[_C.tensor(rows, dtype=_C.int64, device=input.device).reshape(-1, r)]
