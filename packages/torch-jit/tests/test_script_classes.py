@@ -345,3 +345,10 @@ def test_a_dataclass_orders_fields_that_may_be_none():
         assert compiled(*given) == orders(*given)
     with pytest.raises(Exception, match="size: None is neither smaller nor larger"):
         compiled(1.0, 1.0, None)
+
+
+def test_a_class_is_asked_for_its_attributes():
+    def asked():
+        return hasattr(Counter, "__init__"), hasattr(Counter, "nothing"), hasattr(Level, "nothing")
+
+    assert torch.jit.script(asked)() == asked() == (True, False, False)

@@ -375,12 +375,12 @@ def lists_of_what(x: Tensor):
     return x.tolist()
 
 
-def test_constructors_of_old_tensors_take_lists_only():
-    def sized(n: int):
-        return torch.FloatTensor(n)
+def test_constructors_of_old_tensors_take_lists_or_sizes():
+    def both(n: int):
+        return torch.FloatTensor(n, [2])
 
     def named():
         return torch.LongTensor(hello="1")
 
-    refused(sized, "FloatTensor", "a list of numbers is expected", "torch.empty")
+    refused(both, "FloatTensor", "a list of numbers is expected", "torch.empty")
     refused(named, "LongTensor(hello=)")

@@ -274,12 +274,24 @@ def test_bools_are_taken_from_numbers_and_tensors_of_one():
     def count(x: list[bool]) -> int:
         return sum([1 for each in x if each])
 
-    given = (1, 0, torch.tensor(True), torch.tensor(0.0), numpy.bool_(True), numpy.bool_(False))
-    assert [flag(each) for each in given] == [True, False, True, False, True, False]
+    given = (1, 0, torch.tensor(True), torch.tensor(0.0), numpy.bool_(True), numpy.bool_(False), 2.0)
+    assert [flag(each) for each in given] == [True, False, True, False, True, False, True]
     assert count([0, 1, True, 2]) == 3
-    for odd in (2.0, "x", None, torch.ones(2)):
+    for odd in ("x", None, torch.ones(2)):
         with pytest.raises(TypeError, match="flag.*Expected a value of type 'bool'"):
             flag(odd)
+
+
+def test_constructors_of_old_tensors_take_sizes():
+    def made(n: int):
+        return torch.FloatTensor(n), torch.LongTensor(2, n, 3), torch.BoolTensor(0)
+
+    found = torch.jit.script(made)(4)
+    assert [(tuple(x.shape), x.dtype) for x in found] == [
+        ((4,), torch.float32),
+        ((2, 4, 3), torch.int64),
+        ((0,), torch.bool),
+    ]
 
 
 def test_constructors_of_old_tensors_make_tensors_of_their_dtype():

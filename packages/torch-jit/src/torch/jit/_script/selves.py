@@ -308,16 +308,18 @@ class Selves:
         return self._unpacked(made.output())
 
     def _old_tensor(self, cls, args, kwargs):
-        """``torch.LongTensor([1, 2])``: a tensor of this dtype of what a list holds."""
+        """``torch.LongTensor([1, 2])``: a tensor of this dtype of what a list holds; ``torch.LongTensor(2, 3)``: of sizes."""
         held = (
             self.unrolled(args[0]) is not None or self.type_of(args[0]).kind() == "ListType"
             if len(args) == 1
             else False
         )
+        if args and not kwargs and all(self.type_of(each).kind() == "IntType" for each in args):
+            return self.row("empty", [self.list_of([self.value(each) for each in args])], {"dtype": Static(cls.dtype)})
         if kwargs or not (held or not args):
             given = ", ".join([*map(self.describe, args), *(f"{name}=" for name in kwargs)])
             raise self.error(
-                f"{cls.__name__}({given}): a list of numbers is expected",
+                f"{cls.__name__}({given}): a list of numbers is expected, or sizes",
                 f"torch.tensor, torch.empty and .to({cls.dtype}) take others",
             )
         dtype = {"dtype": Static(cls.dtype)}
