@@ -213,3 +213,10 @@ def test_the_classes_of_constants_are_written():
     kinds = [type(None), type(...), type(NotImplemented), ..., NotImplemented]
     save(kinds, out)
     assert load(out.getvalue(), weights_only=False) == kinds
+
+
+def test_a_file_whose_name_is_no_text_is_written(tmp_path):
+    for name in (b"a\xff.pt", "b\udcff.pt"):
+        path = os.path.join(str(tmp_path), os.fsdecode(name))
+        save({"a": 1}, path)
+        assert load(path) == {"a": 1}

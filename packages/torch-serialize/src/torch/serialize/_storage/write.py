@@ -75,6 +75,7 @@ def write_to(f, default_name: str, produce: Callable[[Sink], object]) -> None:
     """Runs `produce(sink)` over a path or a file object."""
     if isinstance(f, (str, os.PathLike)):
         name = os.path.splitext(os.path.basename(os.fsdecode(os.fspath(f))))[0] or default_name
+        name = name.encode(errors="replace").decode()  # bytes of a file name that are no text
         with replacing(f) as fd:
             produce((FileSink if stat.S_ISREG(os.fstat(fd).st_mode) else PipeSink)(fd, name))
         return
