@@ -10,6 +10,7 @@ import torch
 from .._program import Value
 from . import rule
 from .pointwise import atan2_of
+from .shapes import end_of
 
 
 def parts(w, value, dtype):
@@ -135,3 +136,34 @@ def sum_(w, a, out):
 
     kind = "ReduceSum" if w.step.name == "sum" else "ReduceMean"
     return w.reduce(kind, a.self, dims(a.dim, a.self.rank), a.keepdim)
+
+
+# --- parts and places: the dims of the elements come before that of their parts ---
+
+
+@rule("complex.slice")
+def slice_(w, a, out):
+    return w.slice(a.self, a.dim % a.self.rank, 0 if a.start is None else a.start, end_of(a.end), a.step)
+
+
+@rule("complex.select")
+def select(w, a, out):
+    return w.op("Gather", a.self, w.name(a.index, torch.int64), axis=a.dim % a.self.rank)
+
+
+@rule("complex.zeros_like")
+def zeros_like(w, a, out):
+    return w.op("Expand", w.const(0, _real(out)), w.op("Shape", a.self))
+
+
+@rule("complex.slice_scatter")
+def slice_scatter(w, a, out):
+    if not a.src.dtype.is_complex:
+        raise NotImplementedError(
+            "slice_scatter of real numbers into complex ones: give them in the dtype of the tensor"
+        )
+    dim = a.dim % a.self.rank
+    every = w.op("Range", w.const(0), w.op("Squeeze", w.ints([w.size(a.self, dim)])), w.const(1))
+    places = w.slice(every, 0, 0 if a.start is None else a.start, end_of(a.end), a.step)
+    wide = w.reshape(places, [-1 if d == dim else 1 for d in range(a.self.rank + 1)])
+    return w.op("ScatterElements", a.self, w.op("Expand", wide, w.op("Shape", a.src)), a.src, axis=dim)
