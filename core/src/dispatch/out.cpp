@@ -58,6 +58,18 @@ bool is_computed_in_dtype_of(const Tensor& out, const Row& row, const Value* arg
                                            : row.attr.dtypes != DTypes::FloatingOrComplex;
 }
 
+// The dtype that logarithms of sums, and deviations, are computed in where out is wider than their input.
+std::optional<DType> wider_dtype(const Tensor& out, const Row& row, const Value* arguments) {
+  if (row.attr.tangent != Tangent::Reduction || row.schema.params[0].kind != Kind::Tensor || row.attr.is_exact_out ||
+      row.schema.result_count != 1 || place_of(row.schema, Kind::DType) >= 0 || row.attr.dtypes == DTypes::Real ||
+      !(is_floating(out.dtype()) || is_complex(out.dtype())))
+    return std::nullopt;
+  const DType from = arguments[0].tensor->dtype, to = real_of(out.dtype());
+  if (!is_floating(from) && !is_complex(from) && row.attr.dtypes == DTypes::FloatingOrComplex) return std::nullopt;
+  const DType wide = promote_types(from, to);
+  return wide == from ? std::nullopt : std::optional(wide);
+}
+
 // Inputs that lie in out's storage could be overwritten while they are still needed. An element-wise operator may find
 // its own elements there: it reads each before it writes it. Integer division can fail midway.
 bool may_write_beside(const Row& row, const Tensor& input, const Tensor& out) {
@@ -177,7 +189,13 @@ OutCall::OutCall(const Row& row, const Value* arguments, ArrayRef<Tensor> outs) 
 void OutCall::run() {
   Destination destination({direct_, outs_.size()});
   Exclude casts(DispatchKey::Autocast);  // the dtype is out's
+  Value* const first = arguments_;
+  TensorImpl* const given = row_.schema.count ? first->tensor : nullptr;
+  Tensor wide;
+  if (const std::optional<DType> dtype = wider_dtype(outs_[0], row_, arguments_))
+    first->tensor = (wide = _to_copy(Tensor(Ref<TensorImpl>::share(given)), *dtype)).get();
   row_.invoke(arguments_, result_);
+  if (wide) first->tensor = given;
 }
 
 bool OutCall::is_in_place(int i) const {

@@ -1,5 +1,6 @@
 """out=: results written to a tensor that the caller has."""
 
+import itertools
 import warnings
 
 import pytest
@@ -387,3 +388,30 @@ def test_sums_of_complex_numbers_are_computed_in_a_wider_dtype_of_out(name):
     x = torch.tensor([[1.7 + 0.1j, 2.6, -0.3j]])
     want = getattr(torch, name)(x.to(torch.complex128), 1)
     assert torch.equal(getattr(torch, name)(x, 1, out=torch.empty_like(want)), want)
+
+
+@pytest.mark.parametrize(
+    "of", [torch.arange(4), torch.arange(4.0), torch.arange(4.0).to(torch.bfloat16)], ids=lambda x: str(x.dtype)
+)
+def test_logarithms_of_sums_are_computed_in_the_dtype_of_a_wider_out(of):
+    out = torch.logsumexp(of, 0, out=torch.empty((), dtype=torch.float64))
+    assert out.item() == torch.logsumexp(of.double(), 0).item() != torch.logsumexp(of.float(), 0).item()
+
+
+def test_deviations_are_computed_in_the_dtype_of_a_wider_out():
+    z = torch.tensor([1 + 2j, 3 - 1j, 0.1 + 0.7j])
+    for spread, x in itertools.product((torch.std, torch.var), (z, z.real)):
+        out = spread(x, 0, out=torch.empty((), dtype=torch.float64))
+        wide = spread(x.to(torch.complex128 if x.is_complex() else torch.float64), 0)
+        assert (
+            out.item() == wide.item()
+            and spread(x, False, out=out).item() == spread(x.to(torch.complex128), False).item()
+        )
+
+
+@pytest.mark.parametrize("op", [torch.all, torch.any])
+@pytest.mark.parametrize("arguments", [(), (0,), (0, True), ([0, 1],)], ids=str)
+def test_questions_of_bytes_are_answered_into_bools(op, arguments):
+    x = torch.tensor([[1, 0], [2, 0], [3, 0]], dtype=torch.uint8)
+    out = op(x, *arguments, out=torch.empty(0, dtype=torch.bool))
+    assert out.dtype == torch.bool and torch.equal(out, op(x.bool(), *arguments))
