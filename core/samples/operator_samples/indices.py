@@ -16,6 +16,7 @@ CALLS = {
         lambda t: call(t(4, 3), [torch.tensor([0, 2, 0])], t(3, 3)),  # of the first and the last the last one stays
     ],
     "index_select": [lambda t: call(t(4, 3), 0, t.index(4, 5)), lambda t: call(t(2, 4), 1, t.index(4, 3))],
+    "bincount": [lambda t: call(t.index(4, 5), t(5)), lambda t: call(t.index(4, 5), t(5), 6)],
     "index_add(": [
         lambda t: call(t(4, 3), 0, t.index(4, 5), t(5, 3), alpha=2),
         lambda t: call(t(2, 4), -1, t.index(4, 2), t(2, 2)),

@@ -404,6 +404,10 @@ namespace detail {
 void refused(std::string_view op, const char* why) {
   throw_error(ErrorKind::Runtime, message(op, ": ", why, "; detach() it first, or do it inside torch.no_grad()"));
 }
+void refused_in_backward(std::string_view op, const char* why) {
+  throw_error(ErrorKind::NotImplemented,
+              message("the derivative for '", op, "' is not implemented: ", why, "; detach() its result first"));
+}
 
 void mark_no_grad_view(Tensor& out, const Tensor& self) noexcept {
   if (out && out->base && out.get() != self.get() && autograd::requires_grad(*self)) mark_untracked_view(out);

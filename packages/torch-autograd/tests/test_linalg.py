@@ -162,9 +162,15 @@ def test_factorizations_without_a_derivative_say_so():
         L.qr(a, mode="r")[1].sum().backward()
     with pytest.raises(RuntimeError, match="mode='complete' and nrows > ncols"):
         L.qr(a, mode="complete")[0].sum().backward()
-    for refused in (lambda: torch.geqrf(a), lambda: L.ldl_factor(a.mT @ a), lambda: torch.pstrf(a.mT @ a)):
-        with pytest.raises(RuntimeError, match="derivative.*torch.linalg"):
-            refused()
+    for refused in (torch.geqrf, lambda a: L.ldl_factor(a.mT @ a), lambda a: torch.pstrf(a.mT @ a)):
+        result = refused(a)[0]  # as long as nobody wants a gradient, it is not missed
+        assert result.requires_grad and torch.equal(result, refused(a.detach())[0])
+        with pytest.raises(NotImplementedError, match=r"the derivative for '\w+' is not implemented: torch\.linalg"):
+            result.sum().backward()
+    s = torch.tensor([2.0, 3.0], requires_grad=True)
+    zeta = torch.special.zeta(s, torch.ones(2))
+    with pytest.raises(NotImplementedError, match="the derivative for 'zeta' is not implemented by the first argument"):
+        zeta.sum().backward()
 
 
 def test_gradients_that_depend_on_the_phase_of_singular_vectors_are_refused():

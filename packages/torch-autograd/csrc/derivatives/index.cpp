@@ -39,6 +39,13 @@ struct Index {
   }
 };
 
+// Sums of weights by the numbers that they belong to.
+struct Bincount {
+  Saved self;
+  Bincount(Recorder& r, const Tensor& self, const Tensor&, int64_t) : self(r, self) {}
+  void grad(const Tensor& g, Backward& b) const { b[1] = torch::index_select(g, 0, self); }
+};
+
 struct IndexPut {
   SavedList indices;
   bool accumulate;
@@ -182,6 +189,7 @@ struct Put {
 
 void register_index() {
   record<Index, op::index>();
+  record<Bincount, op::bincount>();
   record<IndexAdd, op::index_add, op::index_add_>();
   record<IndexCopy, op::index_copy, op::index_copy_>();
   record<IndexFill, op::index_fill, op::index_fill_>();

@@ -64,8 +64,8 @@ void register_linalg_functions() {
   record<Pinv, op::linalg_pinv>();
   record<Lstsq, op::_linalg_lstsq>();
   record<MatrixExp, op::linalg_matrix_exp>();
-  refuse<op::linalg_ldl_factor_ex, op::linalg_ldl_solve, op::pstrf>(
-      "it has no derivative; torch.linalg.solve and cholesky have");
+  refuse_in_backward<op::linalg_ldl_factor_ex, op::linalg_ldl_solve, op::pstrf>(
+      "torch.linalg.solve and cholesky have one");
 }
 
 }  // namespace torch::autograd

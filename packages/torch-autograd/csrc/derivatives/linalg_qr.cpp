@@ -148,7 +148,7 @@ void register_linalg_qr() {
   record<Qr, op::linalg_qr>();
   record<HouseholderProduct, op::linalg_householder_product>();
   record<Ormqr, op::ormqr>();
-  refuse<op::geqrf>("its results have no derivative here; torch.linalg.qr has");
+  refuse_in_backward<op::geqrf>("torch.linalg.qr has one");
 }
 
 }  // namespace torch::autograd

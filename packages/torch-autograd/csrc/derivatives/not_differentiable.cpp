@@ -23,8 +23,7 @@ void register_not_differentiable() {
                      op::bitwise_left_shift_, op::bitwise_right_shift, op::bitwise_right_shift_>();
   not_differentiable<op::gcd, op::gcd_, op::lcm, op::lcm_>();
   not_differentiable<op::result_type_op, op::_holds>();
-  not_differentiable<op::nonzero, op::nonzero_tuple, op::one_hot, op::bincount, op::searchsorted, op::isin,
-                     op::histc>();
+  not_differentiable<op::nonzero, op::nonzero_tuple, op::one_hot, op::searchsorted, op::isin, op::histc>();
   not_differentiable<op::int8_linear, op::int8_quantize, op::int8_dequantize, op::int8_add, op::int8_dense,
                      op::int8_convolution, op::int8_packed_convolution, op::int8_dynamic, op::int8_pack,
                      op::narrow_linear>();

@@ -62,10 +62,10 @@ struct Xlog1py {
 };
 struct Zeta {
   Saved self, other;
-  Zeta(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self), other(r, other) {
-    TORCH_CHECK_IMPLEMENTED(!r.needs(0), "zeta: there is no derivative with respect to the first argument");
-  }
+  Zeta(Recorder& r, const Tensor& self, const Tensor& other) : self(r, self), other(r, other) {}
   void grad(const Tensor& g, Backward& b) const {
+    TORCH_CHECK_IMPLEMENTED(!b.needs(0),
+                            "the derivative for 'zeta' is not implemented by the first argument; detach() it");
     const Tensor &s = self, &q = other;
     if (b.needs(1)) b[1] = g * (-s * torch::zeta(s + 1, q));
   }

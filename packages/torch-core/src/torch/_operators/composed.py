@@ -332,7 +332,12 @@ def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | N
         )
     others = [d for d in range(input.dim()) if d != dim % input.dim()]
     is_half = input.dtype in (_C.float16, _C.bfloat16)  # whose norms may overflow where the slices do not
-    norm = _C._operator("norm")(input, p, others, True, dtype=_C.float32 if is_half else None)
+    dtype = _C.float32 if is_half else None
+    reduced = input
+    if input.requires_grad:  # a slice that stays as it is has nothing of a norm's gradient, which may be NaN
+        stays = ~(_C._operator("norm")(input.detach(), p, others, True, dtype=dtype) > maxnorm)
+        reduced = input.masked_fill(stays, 0)
+    norm = _C._operator("norm")(reduced, p, others, True, dtype=dtype)
     factor = _C._operator("where")(norm > maxnorm, maxnorm / (norm + 1e-7), _C._operator("ones_like")(norm))
     factor = factor.to(input.dtype) if is_half else factor
     return into("renorm", (input * factor).contiguous(), out)

@@ -85,6 +85,8 @@ def histogram(
 ) -> Any:
     """How many elements, or what weight, fall between each two of the edges; the last bin includes its right edge.
 
+    Gradients go to the weights; the counts of elements have none.
+
     >>> torch.histogram(torch.tensor([1.0, 2.0, 1.0]), bins=4, range=(0.0, 3.0)).hist
     tensor([0., 2., 1., 0.])
     """
@@ -93,7 +95,7 @@ def histogram(
     values = input.detach().reshape(-1)
     edges = _edges("histogram", values, bins, range)
     place, inside = _places(edges, values)
-    weights = _C._operator("ones_like")(values) if weight is None else weight.detach().reshape(-1).to(input.dtype)
+    weights = _C._operator("ones_like")(values) if weight is None else weight.reshape(-1).to(input.dtype)
     hist = _added(values, place, inside, weights, len(edges) - 1)
     if density:
         hist = hist / hist.sum() / (edges[1:] - edges[:-1])
@@ -134,7 +136,7 @@ def histogramdd(
         cell = place if cell is None else cell * (len(edges[-1]) - 1) + place
         all_inside = inside if all_inside is None else all_inside & inside
     sizes = [len(e) - 1 for e in edges]
-    weights = points.new_ones(len(points)) if weight is None else weight.detach().reshape(-1).to(input.dtype)
+    weights = points.new_ones(len(points)) if weight is None else weight.reshape(-1).to(input.dtype)
     total = 1
     for n in sizes:
         total *= n

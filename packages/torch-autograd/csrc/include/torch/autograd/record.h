@@ -257,6 +257,7 @@ struct Through<Tag, std::index_sequence<I...>> {
   }
 };
 [[noreturn]] TORCH_API void refused(std::string_view op, const char* why);
+[[noreturn]] TORCH_API void refused_in_backward(std::string_view op, const char* why);
 
 template <class Tag, class Seq>
 struct Refused;
@@ -268,6 +269,12 @@ struct Refused<Tag, std::index_sequence<I...>> {
     if (grad_enabled()) refused(S::schema.op_name(), why);
     return below<Tag>(DispatchKey::Autograd, args...);
   }
+};
+
+template <class Tag>
+struct RefusedInBackward {
+  static inline const char* why = "";
+  void grad(Backward&) const { refused_in_backward(torch::detail::Signature<Tag>::schema.op_name(), why); }
 };
 }  // namespace detail
 
@@ -310,6 +317,19 @@ void refuse(const char* why) {
   auto one = [why]<class Tag>(std::type_identity<Tag>) {
     using R = detail::Refused<Tag, std::make_index_sequence<torch::detail::Signature<Tag>::schema.count>>;
     R::why = why;
+    OperatorFunctions<Tag>::set(DispatchKey::Autograd, &R::call);
+  };
+  (one(std::type_identity<Tags>{}), ...);
+}
+
+// Operators whose derivative is not there: they run, have a place in the graph, and refuse when a gradient comes.
+template <class... Tags>
+void refuse_in_backward(const char* why) {
+  note_differentiability<Tags...>(Differentiability::Refused);
+  auto one = [why]<class Tag>(std::type_identity<Tag>) {
+    using D = detail::RefusedInBackward<Tag>;
+    D::why = why;
+    using R = detail::Recorded<Tag, D, std::make_index_sequence<torch::detail::Signature<Tag>::schema.count>>;
     OperatorFunctions<Tag>::set(DispatchKey::Autograd, &R::call);
   };
   (one(std::type_identity<Tags>{}), ...);
