@@ -138,3 +138,37 @@ def test_what_is_no_number_in_one_product_leaves_the_gradients_of_others(wild):
     source = torch.tensor([4.0, -wild, 3.0], requires_grad=True)
     of_self.scatter_reduce(0, torch.tensor([0, 0, 1]), source, "prod").sum().backward()
     torch.testing.assert_close(source.grad, torch.tensor([-wild * wild, 4 * wild, 2.0]), equal_nan=True)
+
+
+@pytest.mark.parametrize("p", [0, 2, 3])
+@pytest.mark.parametrize("endless", [INF, NAN])
+def test_through_a_line_without_slope_comes_no_tangent(p, endless):
+    x = torch.tensor([[0.0, 0.0], [3.0, 4.0]])
+    with fwd.dual_level():
+        norm = torch.linalg.vector_norm(fwd.make_dual(x, torch.tensor([[endless, 1.0], [1.0, 1.0]])), p, 1)
+        tangent = fwd.unpack_dual(norm).tangent
+    assert tangent[0] == 0 and tangent[1] == (
+        p and pytest.approx((3 ** (p - 1) + 4 ** (p - 1)) / norm[1].item() ** (p - 1))
+    )
+
+
+def test_a_slice_that_renorm_leaves_as_it_is_has_its_own_gradient():
+    x = torch.tensor([[1.0, NAN], [0.3, 0.4], [0.0, 0.0]], requires_grad=True)
+    for p in 0.5, 1, 2:
+        (gradient,) = torch.autograd.grad(torch.renorm(x, p, 0, 2.0).sum(), x)
+        assert torch.equal(gradient, torch.ones(3, 2))
+
+
+def test_weights_of_counts_have_gradients():
+    weights = torch.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    numbers = torch.tensor([2, 0, 2])
+    counts = torch.bincount(numbers, weights, minlength=4)
+    counts.backward(torch.tensor([1.0, 2.0, 3.0, 4.0]))
+    assert counts.tolist() == [2, 0, 4, 0] and weights.grad.tolist() == [3, 1, 3]
+    points, each = torch.tensor([0.1, 0.9, 0.2]), torch.tensor([5.0, 7.0])
+    for counted in (
+        torch.histogram(points, 2, range=(0.0, 1.0), weight=weights),
+        torch.histogramdd(points[:, None], [2], range=(0.0, 1.0), weight=weights),
+    ):
+        (gradient,) = torch.autograd.grad(counted.hist, weights, each)
+        assert gradient.tolist() == [5, 7, 5]

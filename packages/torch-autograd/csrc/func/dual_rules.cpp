@@ -9,6 +9,7 @@
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/reduce.h"
+#include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/sparse.h"
 
@@ -249,7 +250,10 @@ bool push_by_elements(DualCall& c, Result& result, Tensor& tangent) {
     Tensor part;
     if (reduces) {
       part = slope_by(i, ones_like(without_history(r)));
-      if (part) part = mul(part, tangents[i]);
+      if (!part) continue;
+      // Of a line that is flat, as a count, or a norm at zero, no tangent comes through, an endless one either.
+      const Tensor flat = eq(summed(c, abs(without_history(part))), number(0.0));
+      part = masked_fill(summed(c, mul(part, tangents[i])), flat, number(0.0));
     } else {
       // The matrix of derivatives is diagonal, so a tangent comes in where gradients do. Formulas mask those, where a
       // slope of zero would make NaN of what is infinite.
@@ -262,10 +266,7 @@ bool push_by_elements(DualCall& c, Result& result, Tensor& tangent) {
     tangent = tangent ? add(tangent, part) : part;
   }
   if (!recorded) r = without_history(r);
-  if (!tangent)
-    tangent = zeros_like(without_history(r));
-  else if (reduces)
-    tangent = summed(c, tangent);
+  if (!tangent) tangent = zeros_like(without_history(r));
   if (tangent.dtype() != r.dtype()) tangent = _to_copy(tangent, r.dtype());
   return true;
 }
