@@ -134,3 +134,15 @@ def test_gradients_of_sampled_grids_and_resized_planes_by_the_names_of_their_ope
         aten.upsample_bilinear2d(x, [3, 7], True), F.interpolate(x, (3, 7), mode="bilinear", align_corners=True)
     )
     assert torch.equal(aten.upsample_nearest2d(x, None, [2.0, 2.0]), F.interpolate(x, scale_factor=2))
+
+
+def test_the_cosine_of_short_vectors_has_the_gradient_of_their_norm():  # recorded: PyTorch 2.13
+    a = torch.tensor([[1e-9, 2e-9], [3.0, 4.0], [0.0, 0.0]], requires_grad=True)
+    b = torch.tensor([[1.0, 2.0], [1e-10, 2e-10], [1.0, 1.0]], requires_grad=True)
+    cosine = F.cosine_similarity(a, b)
+    cosine.sum().backward()
+    torch.testing.assert_close(cosine, torch.tensor([0.223607, 0.022, 0.0]), rtol=1e-3, atol=0)
+    of_a = torch.tensor([[3.4721e07, 6.9443e07], [-6.4e-4, 4.8e-4], [7.0711e07, 7.0711e07]])
+    of_b = torch.tensor([[0.0, 0.0], [5.9016e07, 7.8032e07], [0.0, 0.0]])
+    torch.testing.assert_close(a.grad, of_a, rtol=1e-4, atol=1e-7)
+    torch.testing.assert_close(b.grad, of_b, rtol=1e-4, atol=1e-7)

@@ -37,8 +37,9 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
         raise RuntimeError(f"cosine_similarity: expected floating point tensors, got {x1.dtype} and {x2.dtype}")
     x1, x2 = x1.to(dtype), x2.to(dtype)
 
-    def unit(x):
-        return x / torch.norm(x, p=2, dim=dim, keepdim=True).clamp(min=eps)
+    def unit(x):  # below eps the norm has its gradient, as in PyTorch, though not its value
+        norm = torch.norm(x, p=2, dim=dim, keepdim=True)
+        return x / torch.where(norm < eps, norm - norm.detach() + eps, norm)
 
     return (unit(x1) * unit(x2)).sum(dim)
 
