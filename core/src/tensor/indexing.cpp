@@ -40,12 +40,8 @@ struct Resolved {
 };
 
 Resolved resolve(const Tensor& self, ArrayRef<Index> indices) {
-  int64_t used = 0, ellipses = 0;
-  for (const Index& x : indices) {
-    used += consumed(x);
-    ellipses += x.kind == Index::Kind::Ellipsis;
-  }
-  TORCH_CHECK_INDEX(ellipses <= 1, "an index can only have a single ellipsis ('...'), got ", ellipses);
+  int64_t used = 0;
+  for (const Index& x : indices) used += consumed(x);
   TORCH_CHECK_INDEX(used == 0 || self.dim() > 0,
                     "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
                     "convert it to a number");
@@ -60,8 +56,6 @@ Resolved resolve(const Tensor& self, ArrayRef<Index> indices) {
   for (const Index& x : indices) {
     switch (x.kind) {
       case Index::Kind::Integer:
-        TORCH_CHECK_INDEX(r.view.dim() > dim,
-                          "invalid index of a 0-dim tensor. Use `tensor.item()` to convert it to a Python number");
         r.view = select_checked(r.view, dim, x.integer, shown++);
         break;
       case Index::Kind::Slice:
@@ -72,7 +66,7 @@ Resolved resolve(const Tensor& self, ArrayRef<Index> indices) {
       case Index::Kind::NewAxis:
         r.view = unsqueeze(r.view, dim++);
         break;
-      case Index::Kind::Ellipsis:
+      case Index::Kind::Ellipsis:  // each for all dims that are left: after a second one there are none
         dim += self.dim() - used;
         shown += self.dim() - used;
         break;

@@ -33,6 +33,8 @@ constexpr Alias kAliases[] = {{"self", "input"},
                               {"mat1", "input"},
                               {"value", "other"},
                               {"values", "other"},
+                              {"b", "B"},
+                              {"other", "src"},
                               {"split_size_or_sections", "split_size"},
                               {"indices_or_sections", "indices"},
                               {"indices_or_sections", "sections"}};

@@ -94,14 +94,26 @@ PyObject* tensor_is_signed(PyObject* self, PyObject*) { return PyBool_FromLong(i
 PyObject* tensor_is_inference(PyObject* self, PyObject*) {
   return PyBool_FromLong(impl_of(self)->flags & TensorImpl::kInference);
 }
-PyObject* tensor_is_same_size(PyObject* self, PyObject* other) {
-  if (!is_tensor(other))
-    return PyErr_Format(PyExc_TypeError, "is_same_size: expected a Tensor, got %s", Py_TYPE(other)->tp_name);
+// The one argument of a method, a tensor, by place or by name; null with an error set.
+PyObject* only_tensor(const char* op, const char* name, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  const Py_ssize_t named = kwnames ? PyTuple_GET_SIZE(kwnames) : 0;
+  if (count + named != 1)
+    return PyErr_Format(PyExc_TypeError, "%s() takes one argument, '%s', but %zd were given", op, name, count + named);
+  if (named && PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(kwnames, 0), name) != 0)
+    return PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'; its argument is '%s'", op,
+                        PyTuple_GET_ITEM(kwnames, 0), name);
+  if (!is_tensor(args[0]))
+    return PyErr_Format(PyExc_TypeError, "%s: expected a Tensor, got %s", op, Py_TYPE(args[0])->tp_name);
+  return args[0];
+}
+PyObject* tensor_is_same_size(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  PyObject* other = only_tensor("is_same_size", "other", args, count, kwnames);
+  if (!other) return nullptr;
   return PyBool_FromLong(borrow(self).sizes() == borrow(other).sizes());
 }
-PyObject* tensor_is_set_to(PyObject* self, PyObject* other) {
-  if (!is_tensor(other))
-    return PyErr_Format(PyExc_TypeError, "is_set_to: expected a Tensor, got %s", Py_TYPE(other)->tp_name);
+PyObject* tensor_is_set_to(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* kwnames) {
+  PyObject* other = only_tensor("is_set_to", "tensor", args, count, kwnames);
+  if (!other) return nullptr;
   const Tensor &a = borrow(self), &b = borrow(other);
   return PyBool_FromLong(a->storage == b->storage && a->byte_offset == b->byte_offset && a.sizes() == b.sizes() &&
                          a.strides() == b.strides());
@@ -322,11 +334,11 @@ PyMethodDef methods[] = {
      "(True, False)"},
     {"is_inference", tensor_is_inference, METH_NOARGS,
      "is_inference()\n--\n\nTrue when the tensor was made inside torch.inference_mode()."},
-    {"is_same_size", tensor_is_same_size, METH_O,
+    {"is_same_size", TORCH_FASTCALL(tensor_is_same_size),
      "is_same_size(other)\n--\n\nTrue when both have the same sizes.\n\n"
      ">>> torch.ones(2).is_same_size(torch.zeros(2))\n"
      "True"},
-    {"is_set_to", tensor_is_set_to, METH_O,
+    {"is_set_to", TORCH_FASTCALL(tensor_is_set_to),
      "is_set_to(tensor)\n--\n\nTrue when both are the same piece of the same storage.\n\n"
      ">>> x = torch.ones(2)\n"
      ">>> x.is_set_to(x), x.is_set_to(torch.ones(2))\n"

@@ -59,13 +59,19 @@ def test_views_write_through_and_copies_do_not():
     assert t.sum().item() == 5
 
 
+def test_a_second_ellipsis_stands_for_no_dims():
+    x = torch.arange(6).reshape(2, 3)
+    assert torch.equal(x[..., ...], x) and torch.equal(x[..., 0, ...], x[:, 0]) and x[..., 1, ..., 2] == 5
+
+
 @pytest.mark.parametrize(
     "key, error, text",
     [
         (3, IndexError, "index 3 is out of bounds for dimension 0 with size 3"),
         ((0, -5), IndexError, "index -5 is out of bounds for dimension 1 with size 4"),
         ((0, 0, 0, 0), IndexError, r"too many indices for tensor of dimension 3: 4 were given for shape \(3, 4, 5\)"),
-        ((..., ...), IndexError, "single ellipsis"),
+        ((..., 0, ..., 0, 0, 0), IndexError, "too many indices"),
+        ((..., 0, ..., 0), IndexError, "Dimension out of range"),
         (1.5, IndexError, "cannot be indexed by float"),
         ((0, 1.0), IndexError, "cannot be indexed by float"),
         (1j, IndexError, "cannot be indexed by complex"),

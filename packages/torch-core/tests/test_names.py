@@ -103,6 +103,39 @@ def test_a_file_as_a_tensor(tmp_path):
         torch.from_file(path, size=2, device="meta")
 
 
+@pytest.mark.parametrize(
+    "name", ["float", "double", "half", "bfloat16", "int", "long", "short", "char", "byte", "bool", "cpu", "cfloat"]
+)
+def test_conversions_take_their_layout_by_name_alone(name):
+    x = torch.ones(1, 2, 3, 4)
+    with pytest.raises(TypeError, match=rf"{name}\(\) takes 1 positional argument but 2 were given"):
+        getattr(x, name)(3)
+    assert getattr(x, name)(memory_format=torch.channels_last).stride() == (24, 1, 8, 2)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        torch.q_scale, torch.q_zero_point, torch.q_per_channel_scales, torch.int_repr, torch.dequantize, torch.sparse.sum,
+        lambda x: torch.sparse.mm(torch.ones(2, 2), x), lambda x: torch.sparse.mm(x, torch.ones(2, 2)),
+    ],
+)  # fmt: skip
+def test_functions_of_layouts_refuse_what_is_no_tensor(function):
+    with pytest.raises(TypeError, match=r"argument '\w+' must be Tensor, not int"):
+        function(3)
+
+
+def test_one_tensor_is_given_by_name():
+    x = torch.ones(2)
+    assert x.is_same_size(other=torch.zeros(2)) and x.is_set_to(tensor=x) and not x.is_set_to(tensor=torch.ones(2))
+    assert x.copy_(other=torch.zeros(2)) is x and x.tolist() == [0, 0]
+    assert torch.linalg.lstsq(torch.eye(2), b=torch.ones(2, 1)).solution.tolist() == [[1], [1]]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'tensor'; its argument is 'other'"):
+        x.is_same_size(tensor=x)
+    with pytest.raises(TypeError, match="is_set_to.. takes one argument, 'tensor', but 0 were given"):
+        x.is_set_to()
+
+
 def test_what_runs_in_python_refuses_what_is_no_tensor():
     for name, arguments in [
         ("gradient", ()),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from . import _C
 from ._C import Tensor
+from ._operators.out import check_tensor
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -75,6 +76,7 @@ def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Tensor:
     tensor([[4.],
             [0.]])
     """
+    check_tensor("mm", mat1=mat1, mat2=mat2)
     if mat1.layout == mat2.layout == _C.strided:
         raise RuntimeError("torch.sparse.mm: expected a sparse matrix, got two of layout torch.strided; use torch.mm")
     if reduce is not None:
@@ -124,6 +126,7 @@ def sum(input: Tensor, dim: tuple[int] | None = None, dtype: torch.dtype | None 
     >>> torch.sparse.sum(torch.sparse_coo_tensor([[0, 1], [2, 0]], [3.0, 4.0], (2, 3)))
     tensor(7.)
     """
+    check_tensor("sum", input=input)
     if input.layout == _C.strided:
         _check("torch.sparse.sum", input)
     dims = None if dim is None else (dim,) if isinstance(dim, int) else tuple(dim)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import _C
 from .._dtypes import qint8, qint32, quint2x4, quint4x2, quint8
 from .._fake_quantized import checked_channels, chosen
+from .._operators.out import check_tensor
 from .._qschemes import per_channel_affine, per_channel_affine_float_qparams, per_tensor_affine
 
 #: dtype -> the dtype of its integers, least and greatest
@@ -159,6 +160,7 @@ def _asks(name):
 
     def ask(input):
         if not isinstance(input, QuantizedTensor):
+            check_tensor(name, input=input)
             raise NotImplementedError(
                 f"{name}: expected a quantized tensor, got {input.dtype}; torch.quantize_per_tensor makes one"
             )
@@ -308,4 +310,5 @@ def dequantize(tensor):
     """
     if isinstance(tensor, (list, tuple)):
         return type(tensor)(dequantize(one) for one in tensor)
+    check_tensor("dequantize", input=tensor)
     return tensor.dequantize() if isinstance(tensor, QuantizedTensor) else tensor.to(_C.float32)

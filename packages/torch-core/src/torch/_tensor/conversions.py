@@ -34,13 +34,13 @@ class Conversions:
         """
         return self.to(other)
 
-    def cpu(self, memory_format=None):
+    def cpu(self, *, memory_format=None):
         """The tensor on the CPU; itself when it is there already.
 
         >>> torch.ones(2).cpu().device
         device(type='cpu')
         """
-        return self.to("cpu")
+        return self.to("cpu") if memory_format is None else self.to("cpu", memory_format=memory_format)
 
     def cuda(self, device=None, non_blocking=False, memory_format=None):
         """A copy of the tensor on a CUDA device; needs the distribution torch-core-cuda.
@@ -122,7 +122,7 @@ def _to_blocks(self, layout, blocksize, dense_dim):
 
 
 def conversion(name, dtype):
-    def convert(self, memory_format=None):
+    def convert(self, *, memory_format=None):
         return self.to(dtype) if memory_format is None else self.to(dtype, memory_format=memory_format)
 
     convert.__name__ = convert.__qualname__ = name
