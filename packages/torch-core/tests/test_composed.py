@@ -204,6 +204,12 @@ def test_renorm_histogram_and_places_take_out(x):
     assert torch.histogram(x[:0], 2).bin_edges.tolist() == [0, 0.5, 1]
 
 
+def test_a_histogram_has_100_bins_unless_told():
+    x = torch.arange(5.0)
+    for counted in torch.histogram(x), x.histogram():
+        assert counted.hist.shape == (100,) and counted.bin_edges.shape == (101,) and counted.hist.sum() == 5
+
+
 def test_histogramdd_of_points_without_coordinates():
     hist, edges = torch.histogramdd(torch.empty(3, 0), 2)
     assert hist.equal(torch.tensor(0.0)) and edges == ()

@@ -81,7 +81,13 @@ def _check_histogram(op, input, weight, shape):
 
 
 def histogram(
-    input: Tensor, bins: Any, *, range: Any = None, weight: Tensor | None = None, density: bool = False, out: Any = None
+    input: Tensor,
+    bins: Any = 100,
+    *,
+    range: Any = None,
+    weight: Tensor | None = None,
+    density: bool = False,
+    out: Any = None,
 ) -> Any:
     """How many elements, or what weight, fall between each two of the edges; the last bin includes its right edge.
 
