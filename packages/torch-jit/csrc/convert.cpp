@@ -191,11 +191,11 @@ Cell to_cell(py::handle value) {
     if (i) return to_cell(i);
     PyErr_Clear();
   }
-  if (py::hasattr(value, "__float__") && !PyType_Check(o) && py::hasattr(value, "dtype"))
+  if (py::hasattr(value, "__float__") && !PyType_Check(o) && py::hasattr(value, "dtype")) {
     if (py::str(py::getattr(value.attr("dtype"), "kind", py::none())).equal(py::str("b")))
       return Cell(PyObject_IsTrue(o) == 1);
-    else
-      return Cell(py::float_(py::reinterpret_borrow<py::object>(value)).cast<double>());
+    return Cell(py::float_(py::reinterpret_borrow<py::object>(value)).cast<double>());
+  }
   if (PyObject_IsInstance(o, k.generator.ptr()) == 1) return Cell::take(Cell::Tag::Host, new PythonGenerator(value));
   return Cell::take(Cell::Tag::Host, new PythonHeap(value));
 }
