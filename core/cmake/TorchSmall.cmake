@@ -34,7 +34,7 @@ if(TORCH_X86 AND NOT wanted_levels STREQUAL "v2;v3;v4")
   set(isa_levels ${wanted_levels})
   list(GET wanted_levels 0 lowest)
   string(TOUPPER ${lowest} lowest)
-  set_source_files_properties(src/levels/cpu_level.cpp PROPERTIES COMPILE_DEFINITIONS TORCH_LOWEST_LEVEL=${lowest})
+  set_source_files_properties(src/levels/cpu_level.cpp PROPERTIES COMPILE_DEFINITIONS TORCH_LOWEST_LEVEL=CpuLevel::${lowest})
 endif()
 
 if(NOT wanted_families STREQUAL "all")

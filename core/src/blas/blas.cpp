@@ -232,7 +232,7 @@ void gemm(int64_t m, int64_t n, int64_t k, Factor<T> alpha, MatrixView<const T> 
           Factor<T> beta, MatrixView<const T> d, MatrixView<T> c) {
   if (m <= 0 || n <= 0) return;
   if constexpr (is_half<T>) {
-    if (k <= 0) {
+    if (k <= 0 || alpha == 0) {
       for (int64_t i = 0; i < m; ++i)
         for (int64_t j = 0; j < n; ++j) *c.at(i, j) = beta == 0 ? T(0.0f) : T(beta * float(*d.at(i, j)));
     } else {
@@ -244,7 +244,7 @@ void gemm(int64_t m, int64_t n, int64_t k, Factor<T> alpha, MatrixView<const T> 
       return MatrixView<const U>{reinterpret_cast<const U*>(v.data), v.row, v.col};
     };
     gemm<U>(m, n, k, U(alpha), as(a), as(b), U(beta), as(d), {reinterpret_cast<U*>(c.data), c.row, c.col});
-  } else if (k <= 0) {
+  } else if (k <= 0 || alpha == T(0)) {  // then NaN in a or b stays where it is
     scale(m, n, beta, d, c);
   } else {
     run<T>({m, n, k, alpha, a, b, beta, d, c});

@@ -74,9 +74,9 @@ CpuLevel detect_level(const CpuFeatures&) noexcept { return CpuLevel::Generic; }
 #endif
 
 #ifndef TORCH_LOWEST_LEVEL
-#define TORCH_LOWEST_LEVEL Generic
+#define TORCH_LOWEST_LEVEL (TORCH_X86 ? CpuLevel::V2 : CpuLevel::Generic)
 #endif
-constexpr CpuLevel kLowest = CpuLevel::TORCH_LOWEST_LEVEL;  // of those that the build has kernels for
+constexpr CpuLevel kLowest = TORCH_LOWEST_LEVEL;  // of those that the build has kernels for
 
 CpuLevel level_in_force() {
   const CpuLevel detected = detected_cpu_level();

@@ -251,3 +251,9 @@ def test_pieces_that_may_be_changed_have_the_argument_names_of_views():
     assert [t.tolist() for t in x.unsafe_chunk(chunks=2, dim=0)] == wanted
     assert [t.tolist() for t in torch.unsafe_split(x, split_size=2)] == wanted
     assert [t.tolist() for t in torch.unsafe_split_with_sizes(input=x, split_sizes=[2, 2], dim=0)] == wanted
+
+
+@pytest.mark.parametrize("name", ["unsafe_chunk", "unsafe_split", "unsafe_split_with_sizes"])
+def test_pieces_of_what_is_no_tensor_are_refused(name):
+    with pytest.raises(TypeError, match=f"{name}.*int"):
+        getattr(torch, name)(3, 2)

@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 
@@ -130,6 +131,17 @@ def test_a_pinned_level_is_told():
     code = "import os; os.environ['TORCH_CPU_LEVEL'] = 'v2'; from torch import doctor; print(doctor.report())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert "kernels       v2 (pinned by TORCH_CPU_LEVEL; the processor has v" in done.stdout
+
+
+@pytest.mark.skipif("generic" in doctor.report(), reason="kernels only through generic vectors: there are no levels")
+def test_a_level_that_no_build_of_this_processor_has_is_refused():
+    environment = {**os.environ, "TORCH_CPU_LEVEL": "generic"}
+    done = subprocess.run(
+        [sys.executable, "-c", "import torch"], env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert (
+        done.returncode == 1 and "ValueError: TORCH_CPU_LEVEL=generic: this build has kernels from v2 on" in done.stderr
+    )
 
 
 def test_two_versions_side_by_side_are_a_problem(tmp_path, monkeypatch):

@@ -285,3 +285,12 @@ def test_a_product_over_an_empty_batch_is_the_addend():
     assert torch.equal(torch.addbmm(c, torch.ones(0, 2, 4), torch.ones(0, 4, 3), beta=2), 2 * c)
     with pytest.raises(RuntimeError, match=r"addbmm: .*must have as many batches"):
         torch.addbmm(c, torch.ones(1, 2, 4), torch.ones(2, 4, 3))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64])
+@pytest.mark.parametrize("n", [2, 40])
+def test_a_product_times_zero_is_not_looked_at(dtype, n):
+    nan, ones = torch.full((n, n), float("nan")).to(dtype), torch.ones(n, n, dtype=dtype)
+    assert torch.addmm(ones, nan, ones, alpha=0).equal(ones)
+    assert torch.addmv(ones[0], nan, ones[0], alpha=0).equal(ones[0])
+    assert torch.baddbmm(ones[None], nan[None], ones[None], alpha=0, beta=2).equal(2 * ones[None])

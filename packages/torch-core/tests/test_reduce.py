@@ -412,8 +412,16 @@ def test_deviations_of_floats_are_exact_where_their_squares_are_no_floats(scale,
     expected = x.double().std(0)
     for rows in (x, x.t().contiguous().t(), x.repeat(1, 20)[:, :3]):
         assert rows.std(0).double().allclose(expected, rtol=1e-5, atol=0)
+        assert torch.std_mean(rows, 0)[0].equal(rows.std(0))
         assert torch.std_mean(rows, 0)[1].double().allclose(x.double().mean(0), rtol=1e-4, atol=scale * 1e-7)
     assert torch.full((n,), scale).std().item() <= scale * 1e-6 >= torch.full((n, 2), scale).std(0).max().item()
+
+
+@pytest.mark.parametrize("numbers", [[0.0, 600.0, 1200.0], [1e-4, 2e-4, 3e-4]])
+def test_deviations_beside_means_need_no_variance_of_halves(numbers):
+    x = torch.tensor(numbers, dtype=torch.float16)
+    deviation, mean = torch.std_mean(x)
+    assert deviation.equal(x.double().std().half()) and mean.equal(x.double().mean().half())
 
 
 def test_a_variance_that_no_double_can_hold_is_infinite():
@@ -425,3 +433,11 @@ def test_infinities_of_one_sign_have_no_variance():
     for dtype in (torch.float32, torch.float64):
         for x in (torch.full((3,), -math.inf, dtype=dtype), torch.full((3, 40), math.inf, dtype=dtype)):
             assert x.var(0).isnan().all() and x.std(0).isnan().all() and x.var(-1).isnan().all()
+
+
+def test_norms_are_taken_in_the_dtype_that_is_given():
+    x = torch.complex(*[torch.full((1, 2), 3e38)] * 2)
+    assert torch.linalg.vector_norm(x[:, :1], dim=1, dtype=torch.complex128).item() == pytest.approx(2**0.5 * 3e38)
+    assert torch.linalg.vector_norm(x, dim=1, dtype=torch.complex128).item() == pytest.approx(2 * 3e38)
+    with pytest.raises(RuntimeError, match=r"float64\) should be convertible without narrowing .*float32"):
+        torch.linalg.vector_norm(torch.ones(3, dtype=torch.float64), dtype=torch.float32)

@@ -190,3 +190,12 @@ def test_tables_that_are_trained_for_four_bits_have_four_bits():
     table = tq.convert(ready.eval(), mapping=tq.get_embedding_static_quant_module_mappings())[0]
     assert table.weight().dtype is torch.quint4x2
     assert (table(torch.arange(4)) - net[0].weight).abs().max() < 0.3
+
+
+def test_channels_of_zeros_are_not_scaled():
+    net = nn.Sequential(nn.Linear(1, 3), nn.ReLU(), nn.Linear(3, 1))  # each channel of the first layer has one weight
+    x = torch.rand(4, 1)
+    wanted = net(x)
+    assert eq.equalize(net, [["0", "2"]])(x).allclose(wanted, atol=1e-5)
+    nn.init.constant_(net[0].weight, float("nan"))
+    assert eq.equalize(net, [["0", "2"]])(x).isnan().all()

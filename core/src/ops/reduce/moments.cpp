@@ -118,10 +118,10 @@ Two var_mean_unbiased_composite(const Tensor& self, bool unbiased) {
 Two var_mean_dim_composite(const Tensor& self, Dims dim, bool unbiased, bool keepdim) {
   return var_mean(self, dim, unbiased_correction(unbiased), keepdim);
 }
+// Not the root of a variance, which may be out of the dtype's range where the deviation is not.
 Two std_mean_composite(const Tensor& self, Dims dim, const Correction& c, bool keepdim) {
-  auto [v, m] = var_mean(self, dim, c, keepdim);
-  const Tensor still = eq(v, number(0));  // there the root has no slope, and its gradient is to be 0, as that of std
-  return {masked_fill(sqrt(masked_fill(v, still, number(1))), still, number(0)), m};
+  const Tensor spread = stddev(self, dim, c, keepdim);
+  return {spread, mean(self, dim, keepdim)};
 }
 Two std_mean_unbiased_composite(const Tensor& self, bool unbiased) {
   return std_mean(self, std::nullopt, unbiased_correction(unbiased));

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "dispatch/work.h"
+#include "iterate/dense.h"
 #include "iterate/iterate.h"
 #include "ops/reduce/engine.h"
 #include "ops/reduce/store.h"
@@ -12,6 +13,7 @@
 #include "torch/core/ops/reduce.h"
 #include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
+#include "torch/core/promote.h"
 
 namespace torch {
 
@@ -54,6 +56,9 @@ Tensor vector_norm_kernel(const Tensor& self, const Scalar& ord, std::optional<I
               "linalg.vector_norm: dtype should be floating point or complex. Got ", *dtype);
   TORCH_CHECK(!dtype || !is_complex(*dtype) || is_complex(self.dtype()),
               "linalg.vector_norm: dtype should be real for real inputs, but got ", *dtype, " for ", self.dtype());
+  TORCH_CHECK(!dtype || promote_types(self.dtype(), *dtype) == *dtype, "linalg.vector_norm: the dtype of the input (",
+              self.dtype(), ") should be convertible without narrowing to the specified dtype (", *dtype,
+              "); convert with x.to() first");
   TORCH_CHECK(!ord.is_complex(), "linalg.vector_norm: Expected a non-complex scalar as the order of norm.");
   double p = ord.to_double();
   DimSet dims = reduce_dims("linalg.vector_norm", dim, self.dim());
@@ -63,7 +68,7 @@ Tensor vector_norm_kernel(const Tensor& self, const Scalar& ord, std::optional<I
                   " norm on an empty tensor because the operation does not have an identity");
   ReduceOut out = make_out(self, dims, keepdim, real_of(dtype.value_or(self.dtype())));
   if (self.is_meta()) return out.result;
-  Tensor x = is_complex(self.dtype()) ? abs(self) : self;
+  Tensor x = is_complex(self.dtype()) ? abs(dtype ? as_contiguous(self, *dtype) : self) : self;
   if (p != 0 && out.kept.numel() == self.numel()) {  // one number each: its power may be out of range
     copy_into(out.result, reshape(abs(x), out.result.sizes()));
     return out.result;

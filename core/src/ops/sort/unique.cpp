@@ -129,8 +129,8 @@ Three distinct_slices(const Tensor& self, int64_t dim, bool sorts, bool return_i
   if (sorts) {
     at.resize(size_t(n));
     std::iota(at.begin(), at.end(), 0);
-    const auto less = items_of(rows.dtype()).less;
-    std::stable_sort(at.begin(), at.end(), [&](int64_t a, int64_t b) { return less(rows.data<char>(), width, a, b); });
+    std::stable_sort(at.begin(), at.end(),
+                     [&](int64_t a, int64_t b) { return items.less(rows.data<char>(), width, a, b); });
   }
   const int64_t* order = sorts ? at.data() : nullptr;
   const std::unique_ptr<char[]> marks(new char[size_t(n)]);

@@ -2,8 +2,11 @@
 by itself (``unsafe_split``). All of them follow from the view that their name begins with.
 """
 
+from __future__ import annotations
+
 from .. import _C
-from .out import into
+from .._C import Tensor
+from .out import into, of_tensors
 
 #: views that have a ``*_copy`` form
 VIEWS = (
@@ -50,17 +53,20 @@ def _apart(split, input, sizes, dim):
     return tuple(result)
 
 
-def unsafe_chunk(input, chunks, dim=0):
+@of_tensors
+def unsafe_chunk(input: Tensor, chunks, dim=0):
     """As ``chunk``, with pieces that may be changed in place while gradients are recorded."""
     return _apart("chunk", input, chunks, dim)
 
 
-def unsafe_split(input, split_size, dim=0):
+@of_tensors
+def unsafe_split(input: Tensor, split_size, dim=0):
     """As ``split``, with pieces that may be changed in place while gradients are recorded."""
     return _apart("split", input, split_size, dim)
 
 
-def unsafe_split_with_sizes(input, split_sizes, dim=0):
+@of_tensors
+def unsafe_split_with_sizes(input: Tensor, split_sizes, dim=0):
     """As ``split_with_sizes``, with pieces that may be changed in place while gradients are recorded."""
     return _apart("split_with_sizes", input, split_sizes, dim)
 

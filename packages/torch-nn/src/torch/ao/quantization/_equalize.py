@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import math
 from typing import Any
 
 import torch
@@ -81,7 +82,9 @@ def cross_layer_equalization(module1: nn.Module, module2: nn.Module, output_axis
             f"cross_layer_equalization: Number of output channels of first arg do not match number input channels of second arg: weights "
             f"{tuple(first.shape)} and {tuple(second.shape)} have {channels} along dim {output_axis} and {wanted} along dim {input_axis}"
         )
-    scale = torch.sqrt(channel_range(first, output_axis) / (channel_range(second, input_axis) + 1e-9))
+    ranges = channel_range(first, output_axis), channel_range(second, input_axis)
+    scale = torch.sqrt(ranges[0] / (ranges[1] + 1e-9))
+    scale = torch.where((ranges[0] == 0) | (ranges[1] == 0), 1.0, scale)  # nothing to share out, and no scale to undo
     inverse = scale.reciprocal()
     if bias is not None:
         set_module_bias(module1, bias.detach() * inverse)
@@ -163,4 +166,4 @@ def converged(curr_modules: dict[str, Any], prev_modules: dict[str, Any], thresh
         float(torch.linalg.vector_norm(get_module_weight(curr_modules[name]) - get_module_weight(prev_modules[name])))
         for name in prev_modules
     )
-    return moved < threshold
+    return moved < threshold or math.isnan(moved)  # weights that are NaN stay so
