@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds all native code of the tree and installs it in place, below packages/*/src, as an editable install would; with
 # TORCH_BUILD_DIR=$PWD/build that one leaves its build here, and nothing is compiled a second time.
-# Configures once; afterwards a touched file costs its own compilation. Arguments are ninja targets of torch-core.
+# Configures once; afterwards a touched file costs its own compilation. Arguments are ninja targets of torch-core;
+# TORCH_CMAKE_ARGS (-DTORCH_WERROR=ON, as CI has it) are those of cmake, as in a build of wheels.
 #   PYTHON=python3 BUILD_DIR=build JOBS=2 ci/develop.sh [target...]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -18,7 +19,8 @@ part() {
   local args=()
   while [ $# -gt 0 ] && [ "$1" != -- ]; do args+=("$1"); shift; done
   [ "${1:-}" = -- ] && shift
-  args+=(-DCMAKE_MAKE_PROGRAM="$ninja" -DPython_EXECUTABLE="$python" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON)
+  args+=(-DCMAKE_MAKE_PROGRAM="$ninja" -DPython_EXECUTABLE="$python" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+    ${TORCH_CMAKE_ARGS:-})
   # Configure again only when the arguments differ: CONFIGURE_DEPENDS covers new and removed files.
   if [ ! -f "$dir/build.ninja" ] || [ "$(cat "$dir/arguments.txt" 2>/dev/null)" != "${args[*]}" ]; then
     local first=()  # a tree that is there keeps its launcher: with another, all would be compiled anew
