@@ -13,10 +13,13 @@ from torch import _C as core
 from torch.autograd import forward_ad as fwd
 
 INF, NAN = float("inf"), float("nan")
+NO_SAMPLES = {"cat", "stack", "complex", "view_as_complex"}  # tensors in a list, complex results
+NO_DERIVATIVE = {("zeta", 0)}  # by which argument
 ROWS = [
     s
     for s in DIFFERENTIABILITY
     if calls_of(s)
+    and name_of(s) not in NO_SAMPLES
     and DIFFERENTIABILITY[s] == "derivative"
     and not (INFO[s]["random"] or INFO[s]["hidden"] or "sparse" in s)
 ]
@@ -27,7 +30,7 @@ PLACES = {
     "no number": [NAN, 0.75, 0.0, 0.25, -2.0],
     "mixed": [0.0, 1.0, 0.5, -0.5, 0.0, -1.0, 2.0],
 }
-MOST = 48  # elements of a sample, so that the matrix is small
+MOST = 64  # elements of a sample, so that the matrix is small
 
 
 def _filled(t, values):
@@ -58,6 +61,14 @@ def _cases(schema):
             return [r for r in results if isinstance(r, torch.Tensor) and r.is_floating_point()]
 
         yield number, function, [args[i].detach() for i in real]
+
+
+def _is_accepted(function, inputs):
+    try:
+        function(inputs)
+    except (RuntimeError, ValueError):
+        return False
+    return True
 
 
 def _slopes_times(function, inputs, which, tangent):
@@ -94,11 +105,14 @@ def test_both_modes_agree_at_special_values(schema, place):
     for number, function, samples in _cases(schema):
         for inputs, which in _at_places(samples, place):
             tangent = Source(f"{number}")(*inputs[which].shape)
-            try:
-                expected = _slopes_times(function, inputs, which, tangent)
-                found = _pushed(function, inputs, which, tangent)
-            except (RuntimeError, ValueError):
-                continue  # no such value is accepted
+            if not _is_accepted(function, inputs):
+                continue
+            if (name_of(schema), which) in NO_DERIVATIVE:
+                with pytest.raises(NotImplementedError, match="is not implemented"):
+                    _pushed(function, inputs, which, tangent)
+                continue
+            expected = _slopes_times(function, inputs, which, tangent)
+            found = _pushed(function, inputs, which, tangent)
             for (primal, pushed), product in zip(found, expected, strict=True):
                 pushed = torch.zeros_like(product) if pushed is None else pushed
                 told = ~product.isnan()
@@ -107,24 +121,25 @@ def test_both_modes_agree_at_special_values(schema, place):
                 message = f"sample {number} of {schema} at {inputs}: {pushed} instead of {product}"
                 assert torch.allclose(pushed[told], product[told], rtol=1e-6, atol=1e-9), message
                 done += 1
-    if not done:
-        pytest.skip("no sample that is small, of real numbers in positions, and accepts such values")
+    assert done
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("schema", [s for s in ROWS if in_place(s) and hasattr(torch.Tensor, name_of(s)[:-1])])
 def test_endless_tangents_go_the_same_way_in_place(schema, place):
+    done = 0
     for number, function, samples in _cases(schema):
         for inputs, which in _at_places(samples, place):
             tangent = _filled(inputs[which], [INF, 0.0, -INF, 1.0, NAN])
-            try:
-                found = _pushed(function, inputs, which, tangent)
-                expected = _pushed(lambda t, f=function: f(t, name_of(schema)[:-1]), inputs, which, tangent)
-            except (RuntimeError, ValueError):
+            if not _is_accepted(function, inputs):
                 continue
+            found = _pushed(function, inputs, which, tangent)
+            expected = _pushed(lambda t, f=function: f(t, name_of(schema)[:-1]), inputs, which, tangent)
             for (_, one), (_, other) in zip(found, expected, strict=True):
                 message = f"sample {number} of {schema} at {inputs}: {one} instead of {other}"
                 assert torch.allclose(one, other, equal_nan=True), message
+                done += 1
+    assert done
 
 
 @pytest.mark.parametrize("wild", [float("nan"), float("inf")])
