@@ -29,11 +29,54 @@ void give_payload(TensorImpl& t, Payload* p) {
   t.keys = Keys(t.keys | key(DispatchKey::Wrapped));
 }
 
+int64_t elements_of_storage(const Tensor& t) { return int64_t(t->storage->nbytes) / t.item_size(); }
+
+// Whether a view of places means the same places in both.
+bool lie_alike(const Tensor& a, const Tensor& b) {
+  return a.strides() == b.strides() && a.storage_offset() == b.storage_offset() &&
+         elements_of_storage(a) == elements_of_storage(b);
+}
+
+// Whether no two elements are in one place.
+bool has_places_of_its_own(const Tensor& t) {
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  for (int64_t d = 0; d < t.dim(); ++d)
+    if (t.size(d) > 1) dims.emplace_back(t.stride(d), t.size(d));
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return false;
+    reach += (size - 1) * stride;
+  }
+  return true;
+}
+
+// Whether all places of `part` are those of elements of `base`.
+bool lies_within(const Tensor& part, const Tensor& base) {
+  if (!part.numel()) return true;
+  const Extent p = extent_of(part.sizes(), part.strides()), b = extent_of(base.sizes(), base.strides());
+  const int64_t offset = part.storage_offset() - base.storage_offset();
+  return offset + p.low >= b.low && offset + p.high <= b.high && b.high - b.low == base.numel() &&
+         has_places_of_its_own(base);
+}
+
+// A copy that lies in a storage of its own as `place` lies in that of others; the rest of it is zero.
+Tensor laid_as(const Tensor& place, const Tensor& values) {
+  const int64_t elements = elements_of_storage(place);
+  const bool is_part = elements != place.numel() && has_places_of_its_own(place);
+  const Tensor copy = is_part ? as_strided(new_zeros(without_history(place), IntArrayRef(&elements, 1)), place.sizes(),
+                                           place.strides(), place.storage_offset())
+                              : empty_like_tensor(place, place.dtype());
+  copy_(copy, values);
+  return copy;
+}
+
 // The same of many tensors, behind a first dim.
 Tensor part_of_each(const Tensor& wholes, const Tensor& base, const Tensor& part) {
   std::vector<int64_t> sizes{wholes.size(0)}, strides{wholes.stride(0)};
   const bool is_alike = wholes.has_memory() && base.dtype() == part.dtype() && base->storage == part->storage &&
-                        std::equal(base.strides().begin(), base.strides().end(), wholes.strides().begin() + 1);
+                        std::equal(base.strides().begin(), base.strides().end(), wholes.strides().begin() + 1) &&
+                        lies_within(part, base);
   if (!is_alike) return Tensor();
   sizes.insert(sizes.end(), part.sizes().begin(), part.sizes().end());
   strides.insert(strides.end(), part.strides().begin(), part.strides().end());
@@ -55,7 +98,7 @@ Tensor part_of(const Tensor& whole, const Tensor& base, const Tensor& part) {
     return all ? example_of(all, w->level) : all;
   }
   if (base.dtype() != part.dtype() || base->storage != part->storage || whole.strides() != base.strides() ||
-      !whole.has_memory())
+      !whole.has_memory() || !(lies_within(part, base) || lie_alike(whole, base)))
     return Tensor();
   return as_strided(whole, part.sizes(), part.strides(),
                     whole.storage_offset() + part.storage_offset() - base.storage_offset());
@@ -200,10 +243,7 @@ Tensor make_dual(const Tensor& primal, const Tensor& tangent, uint64_t level) {
                           "make_dual: no dual numbers of layout ", layout_name(layout_of(primal)),
                           "; torch.func.jvp takes sparse primals");
   Tensor t = tangent;
-  if (primal.has_memory() && tangent.has_memory() && t.strides() != primal.strides()) {
-    t = empty_like_tensor(primal, primal.dtype());
-    copy_(t, tangent);
-  }
+  if (primal.has_memory() && tangent.has_memory() && !lie_alike(t, primal)) t = laid_as(primal, tangent);
   if (!primal.requires_grad() || !grad_enabled()) return dual_of(primal, std::move(t), level);
   Tensor r = view(primal, primal.sizes());
   give_payload(*r, new Dual(primal, std::move(t), level));

@@ -1,0 +1,52 @@
+"""Where tangents lie: views of places in memory."""
+
+import pytest
+import torch
+from torch.autograd import forward_ad as fwd
+from torch.func import jacfwd, jvp, vmap
+
+
+@pytest.mark.parametrize("held", [torch.full((10,), 100.0), torch.full((6,), 100.0)])
+def test_a_view_of_places_beyond_the_tensor_has_a_tangent_of_zeros_there(held):
+    base, given = torch.arange(6.0), held[1:3]
+    with fwd.dual_level():
+        dual = fwd.make_dual(base[2:4], given)
+        assert fwd.unpack_dual(dual.as_strided((4,), (1,), 0)).tangent.tolist() == [0, 0, 100, 100]
+        dual.as_strided((3,), (1,), 0).zero_()
+        assert fwd.unpack_dual(dual).tangent.tolist() == [0, 100]
+    assert base.tolist() == [0, 0, 0, 3, 4, 5] and held.tolist() == [100] * len(held)
+
+
+def test_a_tangent_lies_between_places_as_its_tensor_does():
+    base = torch.arange(6.0)
+    with fwd.dual_level():
+        dual = fwd.make_dual(base[::2], torch.ones(3))
+        all_places = dual.as_strided((6,), (1,), 0)
+        assert fwd.unpack_dual(all_places).tangent.tolist() == [1, 0, 1, 0, 1, 0]
+        all_places[:3].zero_()
+        assert fwd.unpack_dual(dual).tangent.tolist() == [0, 0, 1]
+
+
+def test_a_tangent_that_is_part_of_another_tensor_is_copied():
+    rows = torch.ones(3, 4)
+    with fwd.dual_level():
+        fwd.make_dual(torch.zeros(4), rows[1]).mul_(5)
+    assert torch.equal(rows, torch.ones(3, 4))
+
+
+def test_a_tangent_reaches_from_a_view_to_the_rest_of_its_base():
+    with fwd.dual_level():
+        dual = fwd.make_dual(torch.zeros(4), torch.arange(4.0))
+        assert fwd.unpack_dual(dual[2:].as_strided((2,), (1,), 1)).tangent.tolist() == [1, 2]
+
+
+def test_places_beyond_a_tensor_have_no_slope_of_many_tangents():
+    base, tangents = torch.arange(6.0), torch.ones(3, 5)
+
+    def places(x):
+        return x.as_strided((4,), (1,), 0) * 2
+
+    for given in tangents[:, 2:4], tangents[:, 2:4].clone():
+        pushed = vmap(lambda v: jvp(places, (base[2:4],), (v,))[1])(given)
+        assert pushed.tolist() == [[0, 0, 2, 2]] * 3
+    assert jacfwd(places)(base[2:4]).tolist() == [[0, 0], [0, 0], [2, 0], [0, 2]]
