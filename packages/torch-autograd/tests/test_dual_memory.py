@@ -1,9 +1,9 @@
-"""Where tangents lie: views of places in memory."""
+"""Where tangents lie: views of places in memory, and changes in place under a recorded graph."""
 
 import pytest
 import torch
 from torch.autograd import forward_ad as fwd
-from torch.func import jacfwd, jvp, vmap
+from torch.func import grad, jacfwd, jvp, vmap
 
 
 @pytest.mark.parametrize("held", [torch.full((10,), 100.0), torch.full((6,), 100.0)])
@@ -50,3 +50,42 @@ def test_places_beyond_a_tensor_have_no_slope_of_many_tangents():
         pushed = vmap(lambda v: jvp(places, (base[2:4],), (v,))[1])(given)
         assert pushed.tolist() == [[0, 0, 2, 2]] * 3
     assert jacfwd(places)(base[2:4]).tolist() == [[0, 0], [0, 0], [2, 0], [0, 2]]
+
+
+def _twice(x):
+    return x.mul_(2).sin_()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        torch.Tensor.sin_,
+        torch.Tensor.exp_,
+        torch.Tensor.tanh_,
+        lambda x: x.pow_(3),
+        lambda x: x.div_(x + 1),
+        lambda x: x.mul_(x + 2),
+        lambda x: x.cumprod_(0),
+        lambda x: x[1:].sin_(),
+        _twice,
+    ],
+)
+def test_what_is_changed_in_place_has_gradients_of_its_tangent(change):
+    matrix = torch.arange(1.0, 10.0, dtype=torch.float64).view(3, 3) / 9
+    x, v = (torch.tensor(n, dtype=torch.float64) for n in ([0.1, 0.2, 0.3], [1.0, -2.0, 3.0]))
+
+    def along(x, v):
+        def function(z):
+            y = matrix @ z
+            change(y)
+            return y.sum()
+
+        return jvp(function, (x,), (v,))[1]
+
+    for which, given in enumerate((x, v)):
+        found, steps = grad(along, which)(x, v), []
+        for step in torch.eye(3, dtype=torch.float64) * 1e-6:
+            further = [t + step if t is given else t for t in (x, v)]
+            nearer = [t - step if t is given else t for t in (x, v)]
+            steps.append((along(*further) - along(*nearer)) / 2e-6)
+        torch.testing.assert_close(found, torch.stack(steps), rtol=1e-6, atol=1e-8)

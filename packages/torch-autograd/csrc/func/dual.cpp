@@ -162,7 +162,7 @@ void push(DualCall& c, const VmapLevel& level, Result& result) {
         else
           set_requires_grad(*(value = without_history(value)), true);
         leaves.push_back(value);
-        tangents.push_back(d->tangent);
+        tangents.push_back(recorded ? unwritten(c, d->tangent) : d->tangent);
       } else if (!recorded) {
         value = without_history(value);
       }

@@ -71,6 +71,8 @@ bool has_history(const Tensor& t);
 Tensor without_history(const Tensor& t);
 // Whether a change of one in place is one of the other; also of examples.
 bool have_one_storage(const Tensor& a, const Tensor& b);
+// A tangent that a recorded call may keep: a copy where the call writes into it.
+Tensor unwritten(const DualCall& call, const Tensor& tangent);
 // Gives results their tangents, those without one stay as they are. Of a view they are views of both.
 void join(Result& result, Result& tangents, uint64_t level, const Tensor* viewed);
 

@@ -169,6 +169,11 @@ bool have_one_storage(const Tensor& a, const Tensor& b) {
   return storage_behind(a.get()) == storage_behind(b.get());
 }
 
+Tensor unwritten(const DualCall& c, const Tensor& tangent) {
+  const Dual* written = c.row.schema.in_place() ? c.find(c.given(0)) : nullptr;
+  return written && have_one_storage(written->tangent, tangent) ? clone(tangent) : tangent;
+}
+
 Tensor without_history(const Tensor& t) {
   if (t.is_wrapped_number()) return t;  // it has none, and an alias would count in type promotion
   if (const Batched* b = batched(t.get())) return example_of(b->value, b->level);
@@ -235,7 +240,8 @@ bool push_by_elements(DualCall& c, Result& result, Tensor& tangent) {
       else
         set_requires_grad(*value, true);
       leaves.push_back(value);
-      tangents.push_back(grows ? expand(d->tangent, shape) : d->tangent);
+      const Tensor tangent_in = recorded ? unwritten(c, d->tangent) : d->tangent;
+      tangents.push_back(grows ? expand(tangent_in, shape) : tangent_in);
       if (written) value = clone(value);
     });
     c.run(result);
