@@ -108,6 +108,9 @@ def test_an_int_that_differs_in_further_examples_may_change():
         ("a = Dim('a', min=2, max=5)", ({0: Dim("a")}, [2 * Dim("a")]), ({0: Dim("a", 2, 5)}, [2 * Dim("a", 2, 5)])),
         ("b = a", {"x": (Dim("a"), Dim.AUTO), "y": {"k": [Dim("b"), 3]}}, {"x": (Dim("a"), Dim.AUTO), "y": {"k": [Dim("a"), 3]}}),
         ("_a = Dim('_a', max=9)\n  a = 2*_a - 1", ({0: Dim("a")},), ({0: 2 * Dim("_a", max=9) - 1},)),
+        ("a = Dim('a', min=2)\n  b = a*1", ({0: Dim("a")}, {0: Dim("b")}), ({0: Dim("a", 2)}, {0: Dim("a", 2)})),
+        ("a = b\n  b = 2*c\n  c = 3", ({0: 2 * Dim("a")}, {0: Dim("b")}, {0: Dim("c")}), ({0: 12}, {0: 6}, {0: 3})),
+        ("a = 3\n  b = " + "-" * 100_000 + "1", ({0: Dim("a")},), ({0: 3},)),
         ("a = 3\n\nThe error above occurred. b = 4", ({0: Dim("a")},), ({0: 3},)),
     ],
 )  # fmt: skip
@@ -128,6 +131,11 @@ def test_suggested_fixes_of_an_export_make_it_work():
     [
         ("all is well", "has no 'Suggested fixes:': 'all is well'"),
         ("Suggested fixes:\n  none", "there is no line like 'batch = 4'"),
+        ("Suggested fixes:\n  a = " + "-" * 100_000 + "1", "there is no line like 'batch = 4'"),
+        ("Suggested fixes:\n  a = " + "1+" * 20_000 + "1", "there is no line like 'batch = 4'"),
+        ("Suggested fixes:\n  a = a" + "+1" * 2000, "the fix of a is nested too deeply"),
+        ("Suggested fixes:\n  a = b\n  b = a", "the fixes go round: a = b = a"),
+        ("Suggested fixes:\n  a = 5 - a", r"the fix of a takes Dim\('a', min=0\) away from 5"),
         ("Suggested fixes:\n  c = 4", "a fix is for c, and the Dims are a"),
         ("Suggested fixes:\n  a = 2*c", "the fix of a follows c, and the Dims are a"),
         (

@@ -134,6 +134,8 @@ class Dim:
         scale, shift = scale * self.scale, scale * self.shift + shift
         if scale <= 0:
             raise UserError(UserErrorType.INVALID_INPUT, f"Dim {root.name}: a size is a positive multiple, got {scale}")
+        if scale == 1 and shift == 0:
+            return root
         text = root.name if scale == 1 else f"{scale}*{root.name}"
         text += f" + {shift}" if shift > 0 else f" - {-shift}" if shift < 0 else ""
         return Dim(text, None, None, scale, shift, root)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 _HEAD = "Suggested fixes:"
+_UNREADABLE = (SyntaxError, ValueError, AttributeError, RecursionError, MemoryError)  # the last two of deep nesting
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul}
 
 
@@ -51,7 +52,7 @@ def _formulas(text):
             (node,) = ast.parse(line.strip()).body
             (target,) = node.targets  # type: ignore[attr-defined]
             found[target.id] = node.value  # type: ignore[attr-defined]
-        except (SyntaxError, ValueError, AttributeError):
+        except _UNREADABLE:
             break
     if not found:
         raise _invalid(f"there is no line like 'batch = 4' behind {_HEAD!r}, got {text[:200]!r}")
@@ -65,7 +66,9 @@ class _Fixes:
         for name in formulas:
             if name not in known and name not in used:
                 raise _invalid(f"a fix is for {name}, and the Dims are {', '.join(known) or 'none'}")
-        self._found = {name: self._value(name, formula) for name, formula in formulas.items()}
+        self._found: dict[str, Any] = {}
+        for name in formulas:
+            self._fix(name, ())
 
     def mended(self, leaf: Any) -> Any:
         """What stands in the place of a Dim; all else stays."""
@@ -75,13 +78,29 @@ class _Fixes:
         fix = self._found[root.name]
         return fix if leaf.root is None else leaf.scale * fix + leaf.shift
 
-    def _value(self, name, node):
+    def _fix(self, name, followed):
+        """What a name becomes; ``followed`` are the names whose fixes led to it."""
+        if name in followed:
+            raise _invalid(f"the fixes go round: {' = '.join((*followed, name))}")
+        if name not in self._found:
+            try:
+                self._found[name] = self._value((*followed, name), self._formulas[name])
+            except (RecursionError, MemoryError):
+                raise _invalid(f"the fix of {name} is nested too deeply") from None
+        return self._found[name]
+
+    def _value(self, followed, node):
         if isinstance(node, ast.Constant) and type(node.value) is int:
             return node.value
         if isinstance(node, ast.Name):
-            return self._named(name, node.id)
+            return self._named(followed, node.id)
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-            return _OPERATORS[type(node.op)](self._value(name, node.left), self._value(name, node.right))
+            left, right = self._value(followed, node.left), self._value(followed, node.right)
+            if isinstance(node.op, ast.Sub) and isinstance(right, Dim):
+                raise _invalid(
+                    f"the fix of {followed[-1]} takes {right} away from {left}; sizes grow with those they follow"
+                )
+            return _OPERATORS[type(node.op)](left, right)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Dim":
             try:
                 (said,) = map(ast.literal_eval, node.args)
@@ -89,13 +108,12 @@ class _Fixes:
             except (ValueError, TypeError):  # no literals, other arguments
                 pass
         raise _invalid(
-            f"the fix of {name} must be an int, Dim(...), another name or a sum or product, got {ast.unparse(node)!r}"
+            f"the fix of {followed[-1]} must be an int, Dim(...), another name or a sum or product, got {ast.unparse(node)!r}"
         )
 
-    def _named(self, name, other):
-        formula = self._formulas.get(other)
-        if isinstance(formula, ast.Call):
-            return self._value(other, formula)
+    def _named(self, followed, other):
+        if other in self._formulas and other != followed[-1]:
+            return self._fix(other, followed)
         if other not in self._known:
-            raise _invalid(f"the fix of {name} follows {other}, and the Dims are {', '.join(self._known)}")
+            raise _invalid(f"the fix of {followed[-1]} follows {other}, and the Dims are {', '.join(self._known)}")
         return self._known[other]
