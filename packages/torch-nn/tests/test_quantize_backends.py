@@ -1,5 +1,6 @@
 """What a ``BackendConfig`` decides, and graphs in floats for other machines."""
 
+import copy
 import warnings
 
 import pytest
@@ -346,3 +347,49 @@ def test_a_weight_that_a_function_shares_with_a_layer_is_kept():
 def test_fuse_fx_is_for_models_that_do_not_train():
     with pytest.raises(AssertionError, match="Fusion only for eval"):
         fuse_fx(nn.Sequential(nn.Conv2d(1, 1, 1), nn.BatchNorm2d(1)).train())
+
+
+def layers_in_a_row():
+    """A layer behind a linear layer or a convolution, and the form of the input."""
+    flat, image = nn.Linear(4, 4), nn.Conv2d(4, 4, 1)
+    for layer in (
+        nn.LayerNorm(4),
+        nn.PReLU(),
+        nn.Sigmoid(),
+        nn.Softmax(1),
+        nn.Tanh(),
+        nn.Hardswish(),
+        nn.ELU(),
+        nn.LeakyReLU(),
+    ):
+        yield flat, layer, (4, 4)
+    for layer in (
+        nn.GroupNorm(2, 4),
+        nn.InstanceNorm2d(4),
+        nn.BatchNorm2d(4),
+        nn.ConvTranspose2d(4, 4, 1),
+        nn.MaxPool2d(2),
+    ):
+        yield image, layer, (2, 4, 4, 4)
+
+
+@pytest.mark.parametrize("engine", ["fbgemm", "qnnpack"])
+@pytest.mark.parametrize("first, layer, shape", layers_in_a_row(), ids=lambda each: type(each).__name__)
+def test_the_native_backend_is_that_of_calls_without_one(first, layer, shape, engine):
+    net, x = nn.Sequential(first, nn.ReLU(), layer, nn.ReLU6()).eval(), torch.randn(shape)
+
+    def nodes(config):
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message="prepare_fx")
+            graph = both(copy.deepcopy(net), x, config, tq.get_default_qconfig_mapping(engine))[1]
+        modules = dict(graph.named_modules())
+        return [(n.name, type(modules.get(n.target)).__name__) for n in graph.graph.nodes]
+
+    assert nodes(get_native_backend_config()) == nodes(None)
+
+
+@pytest.mark.parametrize("mapping", [tq.get_default_qconfig_mapping(), tq.get_default_qat_qconfig_mapping()])
+@pytest.mark.parametrize("kind", [nn.LayerNorm, F.layer_norm])
+def test_norms_of_layers_have_float_weights(mapping, kind):
+    found = mapping.object_type_qconfigs[kind]
+    assert found.weight().dtype is torch.float32 and found.activation == mapping.global_qconfig.activation

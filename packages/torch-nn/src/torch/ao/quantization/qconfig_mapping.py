@@ -15,6 +15,7 @@ from .qconfig import (
     QConfig,
     default_fixed_qparams_range_0to1_observer,
     default_fixed_qparams_range_neg1to1_observer,
+    default_placeholder_observer,
     default_weight_fake_quant,
     default_weight_observer,
     get_default_qat_qconfig,
@@ -39,6 +40,7 @@ UNIT = (
 TRANSPOSED = (
     nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d, F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d,
 )  # fmt: skip
+NORMED = (F.layer_norm, nn.LayerNorm)
 SIGNED_UNIT = (nn.Tanh, torch.tanh, "tanh", "tanh_")
 _KEYS = {
     "": "set_global",
@@ -146,6 +148,8 @@ def _default(qconfig: Any, unit: Any, signed_unit: Any, weight: Any) -> QConfigM
     mapping = QConfigMapping().set_global(qconfig)
     for kind in TRANSPOSED:  # whose weights have one scale
         mapping.set_object_type(kind, QConfig(activation=qconfig.activation, weight=weight))
+    for kind in NORMED:  # whose weights stay floats
+        mapping.set_object_type(kind, QConfig(activation=qconfig.activation, weight=default_placeholder_observer))
     for kind in UNIT:
         mapping.set_object_type(kind, QConfig(activation=unit, weight=weight))
     for kind in SIGNED_UNIT:
