@@ -374,14 +374,16 @@ def layers_in_a_row():
 
 
 @pytest.mark.parametrize("engine", ["fbgemm", "qnnpack"])
-@pytest.mark.parametrize("first, layer, shape", layers_in_a_row(), ids=lambda each: type(each).__name__)
+@pytest.mark.parametrize("first, layer, shape", list(layers_in_a_row()), ids=lambda each: type(each).__name__)
 def test_the_native_backend_is_that_of_calls_without_one(first, layer, shape, engine):
     net, x = nn.Sequential(first, nn.ReLU(), layer, nn.ReLU6()).eval(), torch.randn(shape)
 
     def nodes(config):
         with warnings.catch_warnings():
             warnings.filterwarnings("error", message="prepare_fx")
-            graph = both(copy.deepcopy(net), x, config, tq.get_default_qconfig_mapping(engine))[1]
+            ready = prepare_fx(copy.deepcopy(net), tq.get_default_qconfig_mapping(engine), (x,), backend_config=config)
+            ready(x)
+            graph = convert_fx(ready, backend_config=config)
         modules = dict(graph.named_modules())
         return [(n.name, type(modules.get(n.target)).__name__) for n in graph.graph.nodes]
 
