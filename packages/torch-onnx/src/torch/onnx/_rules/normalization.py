@@ -59,7 +59,11 @@ def layer_norm(w, a, out):
         return _normalised(w, a.input, list(range(a.input.rank - n, a.input.rank)), a.eps, None, a.weight, a.bias)
     weight = a.weight
     if weight is None:
-        weight = w.const(torch.ones(tuple(a.normalized_shape), dtype=a.input.dtype))
+        sizes, dtype = list(a.normalized_shape), a.input.dtype
+        if all(isinstance(size, int) for size in sizes):
+            weight = w.const(torch.ones(sizes, dtype=dtype))
+        else:
+            weight = w.op("Expand", w.const(1, dtype), w.ints(sizes))
     return w.op("LayerNormalization", a.input, weight, a.bias, axis=-n, epsilon=float(a.eps))
 
 

@@ -78,5 +78,7 @@ for _name, _kind in _KINDS.items():
 
 @rule("number.floordiv")
 def floordiv(w, a, out):
+    if out[0].dtype == torch.float64:
+        return w.op("Floor", _arithmetic("Div")(w, a, out))
     x, y = _number(w, a.left, torch.int64), _number(w, a.right, torch.int64)
     return w.op("Div", w.op("Sub", x, w.op("Mod", x, y)), y)

@@ -198,9 +198,14 @@ def split(w, a, out):
 
 
 def _chunks(w, size, count):
-    """The sizes of so many parts of what is as long as a run tells; where there are fewer, the last is negative, which is refused."""
+    """The sizes of so many parts of what is as long as a run tells; where there are fewer, the last is negative, which is refused.
+
+    Of 4 rows in 3 parts the last would be empty, and there are two: it is -1, too. Only nothing has empty parts.
+    """
     each = w.op("Div", w.op("Add", size, w.const(count - 1)), w.const(count))
-    return [*[each] * (count - 1), w.op("Sub", size, w.op("Mul", each, w.const(count - 1)))]
+    last = w.op("Sub", size, w.op("Mul", each, w.const(count - 1)))
+    empty = w.op("Neg", w.op("Min", size, w.const(1)))
+    return [*[each] * (count - 1), w.op("Where", w.op("Equal", last, w.const(0)), empty, last)]
 
 
 def _part(w, a, value, dim):
