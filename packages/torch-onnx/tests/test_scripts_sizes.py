@@ -52,6 +52,11 @@ class Keyed(nn.Module):
         return of[5]
 
 
+class Powers(nn.Module):
+    def forward(self, x):
+        return x * x.size(0) ** 2, x * 2.0 ** x.size(1)
+
+
 class Traced(nn.Module):
     def forward(self, x):
         return x.reshape(x.shape[0] * 2 // 2, -1, 1), x.new_zeros(int(x.shape[1] * 1.5))
@@ -59,6 +64,10 @@ class Traced(nn.Module):
 
 def test_the_length_of_a_tensor_moves():
     agrees(Length(), (X,), [(torch.rand(5, 4),), (torch.rand(1, 2),)], dynamic_axes={"x": {0: "n", 1: "m"}})
+
+
+def test_powers_of_sizes():
+    agrees(Powers(), (X,), [(torch.rand(5, 4),)], dynamic_axes={"x": {0: "n", 1: "m"}})
 
 
 @pytest.mark.parametrize("module", [Cut(), Chosen(), Grown(), Halved()], ids=lambda m: type(m).__name__)

@@ -20,7 +20,7 @@ from ._program import Program, Step, Value
 from ._scripted_loops import Blocks
 from ._scripted_numbers import TEXT, Numbers
 from ._scripted_writes import LIST_WRITES, Writes, is_shared
-from .errors import SymbolicValueError
+from .errors import OnnxExporterError, SymbolicValueError
 from .symbolic_helper import scalar_type_to_pytorch_type
 
 
@@ -99,7 +99,7 @@ class Walk(Numbers, Writes, Blocks):
 
     def _varies(self, name: str, arguments: dict[str, Known]) -> bool:
         """Whether what an operator gives may have another size than on the example."""
-        if self._loose or name.startswith(_OF_VALUES) or (name.startswith("index") and _has_mask(arguments)):
+        if self._loose or _is_sized_by_values(name, arguments):
             return True
         given = [(k, leaf) for k, each in arguments.items() for leaf in leaves(each) if leaf.value is not None]
         return any(each.moves if isinstance(each.example, torch.Tensor) else k not in _OF_ELEMENTS for k, each in given)
@@ -132,6 +132,11 @@ class Walk(Numbers, Writes, Blocks):
             self._read(node, env, steps)
         except Computed:
             raise self._refuse(node, f"{node.kind()} of what is computed cannot be written") from None
+        except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
+            if self._depth == 0 or isinstance(error, (NotImplementedError, OnnxExporterError)):
+                raise
+            text = f"{node.kind()} fails in a branch or loop that is tried on the example, whether or not it is taken: {error}"
+            raise self._refuse(node, text) from error
 
     def _read(self, node, env, steps):
         outputs = [v.debugName() for v in node.outputs()]
@@ -212,8 +217,8 @@ class Walk(Numbers, Writes, Blocks):
                     }
                 )
             ]
-        elif kind == "prim::abs":
-            found = [self._number(node, short, inputs, steps)]
+        elif kind in ("prim::abs", "prim::int_pow"):
+            found = [self._number(node, short.removeprefix("int_"), inputs, steps)]
         elif kind in ("prim::min", "prim::max"):
             found = [self._extreme(node, short, inputs, steps)]
         elif kind in ("prim::ListUnpack", "prim::TupleUnpack"):
@@ -298,8 +303,9 @@ class Walk(Numbers, Writes, Blocks):
         function = getattr(torch, mode.lower())
         given = deep(Known(states)) if mode == "LSTM" else deep(states[0])
         found = function(x.example, given, deep(params), biases.fixed, layers.fixed, 0.0, False, both.fixed, False)
-        results = [self._fresh(mode.lower(), each) for each in found]
         arguments = {"input": x, "states": Known(states), "weights": params, **{k: Known(v) for k, v in plain.items()}}
+        varies = self._varies("recurrent", arguments)
+        results = [self._fresh(mode.lower(), each, varies) for each in found]
         self._append(node, "recurrent", arguments, results, steps)
         return [turned(results[0]) if batch_first.fixed else results[0], *results[1:]]
 
@@ -438,6 +444,15 @@ _OF_SIZES = {
 #: questions that the dtype of a tensor answers
 _OF_DTYPES = ("is_floating_point", "is_complex", "is_signed")
 _FORMATS = (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
+
+
+def _is_sized_by_values(name, arguments):
+    """Whether an operator's results have sizes by the elements of what it is given."""
+    if name == "where":
+        return len(arguments) == 1
+    if name == "tensor_split":
+        return any(isinstance(deep(each), torch.Tensor) for k, each in arguments.items() if k != "self")
+    return name.startswith(_OF_VALUES) or (name.startswith("index") and _has_mask(arguments))
 
 
 def _has_mask(arguments):

@@ -166,19 +166,17 @@ class Blocks:
             note()
             values, keep, turn = [t.example for t in then], again.example, turn + 1
         results = []
-        varies = lambda before, body: body.example.shape != before.example.shape
         for value, before, body in zip(values, entry[1:], after, strict=True):
             if isinstance(value, torch.Tensor) and (
                 body.example.dtype != before.example.dtype or value.dim() != before.example.dim()
             ):
                 raise self._refuse(node, "a loop whose tensors change their dtype or number of dims cannot be written")
-            results.append(self._fresh("loop", value, isinstance(value, torch.Tensor) and varies(before, body)))
+            results.append(self._fresh("loop", value, moves=True))  # a turn may give another size than the one before
         stacks = []
         for each, items in zip(lists, filled, strict=True):
             if not turn or any(not isinstance(i, torch.Tensor) or i.shape != items[0].shape for i in items):
                 raise self._refuse(node, "a loop fills a list with what are no tensors of one shape, or has no turn")
-            each.stacked = self._fresh("stacked", torch.stack(items[:turn]))
-            each.stacked.value.shape = (each.stacked.value.name, *each.stacked.value.shape[1:])
+            each.stacked = self._fresh("stacked", torch.stack(items[:turn]), moves=True)
             each.example = [Known(i) for i in items[:turn]]
             stacks.append(each.stacked)
         forever = trips.value is None and trips.fixed >= 2**62
