@@ -67,7 +67,7 @@ class Read(nn.Module):
         found.clear()
         for i in range(x.size(0)):
             found.append(x[i].sum())
-        return found[0]
+        return found[1:][0]
 
 
 class Raises(nn.Module):
