@@ -25,12 +25,18 @@ class Known:
         self.example, self.value = example, value
         self.depth = depth  # of the block that made it
         self.origin: tuple[Known, str, dict] | None = None  # of a view: what it is one of, by which operator
+        self.perhaps: Known | None = None  # what it has the memory of, or not, as sizes decide
+        self.unsettled = ""  # a write that changed this, or not, as sizes decide
         self.stacked: Known | None = None  # of a list that a loop has filled: its elements, one after another
 
     @classmethod
-    def of(cls, constant: Any) -> Known:
-        """A constant; what is in a list or tuple is a value of its own."""
-        return cls([cls.of(each) for each in constant] if type(constant) in (list, tuple) else constant)
+    def of(cls, constant: Any, depth: int = 0) -> Known:
+        """A constant; what is in a list, tuple or dict is a value of its own."""
+        if type(constant) in (list, tuple):
+            return cls([cls.of(each, depth) for each in constant], depth=depth)
+        if type(constant) is dict:
+            return cls({key: cls.of(each, depth) for key, each in constant.items()}, depth=depth)
+        return cls(constant)
 
     @property
     def fixed(self) -> Any:

@@ -66,6 +66,7 @@ class Walk(Numbers, Writes, Blocks):
         self.program = Program([], [], [])
         self._names = {id(m): name for name, m in module.named_modules()}
         self._held: dict[int, Known] = {}
+        self._attributes: dict[tuple[int, str], tuple[Any, Known]] = {}
         self._moving, self._depth, self._count = moving, 0, 0
         self._parameters = {id(p) for p in module.parameters()}
         self._all: list[Known] = []
@@ -115,6 +116,10 @@ class Walk(Numbers, Writes, Blocks):
                 self.program.parameters.add(path)
         return self._held[id(tensor)]
 
+    def _attribute(self, owner: Any, name: str, value: Any) -> Known:
+        """What is no tensor: one value, however often it is read; its lists are of no block, and are not changed."""
+        return self._attributes.setdefault((id(owner), name), (owner, Known.of(value, depth=-1)))[1]
+
     # --- nodes ---
 
     def method(self, owner: Any, graph: Any, arguments: list[Known], steps: list[Step]) -> list[Known]:
@@ -162,6 +167,8 @@ class Walk(Numbers, Writes, Blocks):
             )
         if any(id(i) in self._growing for i in inputs) and kind != "aten::append":
             raise self._refuse(node, f"{kind} of a list cannot be written within the loop that fills it")
+        if kind not in ("aten::size", "aten::dim", "prim::dtype"):
+            self.settle(node, inputs)
         short = kind.partition("::")[2]
         if kind == "prim::Constant":
             value = node.output().toIValue()
@@ -170,7 +177,11 @@ class Walk(Numbers, Writes, Blocks):
         elif kind == "prim::GetAttr":
             owner, name = inputs[0].fixed, node.s("name")
             value = getattr(owner, name)
-            found = [self.hold(owner, name, value) if isinstance(value, torch.Tensor) else Known.of(value)]
+            found = [
+                self.hold(owner, name, value)
+                if isinstance(value, torch.Tensor)
+                else self._attribute(owner, name, value)
+            ]
         elif kind == "prim::CallMethod":
             owner, name = inputs[0].fixed, node.s("name")
             graph = owner.graph if name == "forward" else getattr(owner, name).graph
@@ -378,6 +389,8 @@ class Walk(Numbers, Writes, Blocks):
             self._append(node, name, arguments, parts, steps)
             listed = node.output().type().kind() == "ListType" if len(list(node.outputs())) == 1 else False
             return [Known(parts)] if listed or len(list(node.outputs())) == 1 else parts
+        if name in _BY_LAYOUT and self._varies(name, arguments):
+            return [self._perhaps_a_view(node, name, arguments, concrete, steps)]
         if concrete is inputs[0].example:
             return [inputs[0]]
         if name in _OF_SIZES and concrete.dim() == 0 and all(i.value is None for i in inputs):
@@ -395,7 +408,7 @@ class Walk(Numbers, Writes, Blocks):
             dtype = self._fixed(node, given["dtype"], "a dtype")
         dtype = scalar_type_to_pytorch_type[dtype] if isinstance(dtype, int) else dtype
         if dtype in (None, x.example.dtype):
-            return x
+            return self._twin(x) if "copy" in given and given["copy"].fixed else x
         if x.value is None:
             return Known(x.fixed.to(dtype))
         return self._emit(node, "_to_copy", {"self": x, "dtype": Known(dtype)}, x.example.to(dtype), steps)
@@ -424,6 +437,8 @@ class Walk(Numbers, Writes, Blocks):
 _CHOOSING = {"dim", "dim0", "dim1", "dims", "start_dim", "end_dim", "chunks", "groups", "correction", "keepdim"}
 #: operators whose results have sizes by the values that they are given
 _OF_VALUES = ("nonzero", "argwhere", "masked_select", "_unique", "unique", "bincount", "repeat_interleave", "nms")
+#: operators whose results are views or copies by the layout of what they are given
+_BY_LAYOUT = ("contiguous", "reshape", "reshape_as", "flatten", "ravel")
 #: parameters that elements are computed from, and no size
 _OF_ELEMENTS = {"other", "alpha", "beta", "value", "fill_value", "min", "max", "exponent", "left", "right", "weight"}
 #: operators that traces compute sizes by
@@ -498,6 +513,7 @@ def read(module: Any, args: tuple, names: list[str], moving: dict[int, dict[int,
         found = walk.method(module, module.graph, arguments, walk.program.steps)
     if any(holds_filled(each) for each in found):
         raise SymbolicValueError("a list that a loop has filled is no output of a file: torch.stack makes one")
+    walk.settle(module.graph.return_node(), found)
     flat = [leaf for each in found for leaf in leaves(each)]
     walk.program.outputs = [k.value if k.value is not None else constant(k.fixed) for k in flat]
     return walk.program

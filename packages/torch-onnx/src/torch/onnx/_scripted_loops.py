@@ -48,7 +48,9 @@ class Blocks:
                 self._node(node, inner, steps)
         finally:
             self._depth -= 1
-        return steps, [inner[v.debugName()] for v in block.outputs()]
+        outputs = [inner[v.debugName()] for v in block.outputs()]
+        self.settle(block.owningNode(), outputs)
+        return steps, outputs
 
     def _if(self, node, condition, env, steps):
         blocks = list(node.blocks())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch.export._rows import schemas
 
-from ._known import Known, deep
+from ._known import Known, deep, leaves
 
 __all__ = ["LIST_WRITES", "Writes", "is_shared"]
 
@@ -44,6 +44,10 @@ class Writes:
         if name == "append" and id(items) in self._growing and self._growing[id(items)][0] == self._depth:
             self._growing[id(items)][1].append(given[0])
             return items
+        if items.depth < 0:
+            raise self._refuse(
+                node, f"aten::{name} changes a list that is an attribute, and a file keeps none: copy it"
+            )
         if items.depth < self._depth:
             raise self._refuse(node, f"aten::{name} changes a list of the outside in a branch or loop")
         if any(each.value is not None and name in ("insert", "pop", "_set_item", "Delete") for each in given[:1]):
@@ -76,6 +80,7 @@ class Writes:
             )
         if any(k.depth < self._depth for k in [root, *views]):
             raise self._refuse(node, f"aten::{name} writes to a tensor of the outside in a branch or loop: use {plain}")
+        self._unsettle(node, name, root)
         x = target.example.detach()
         real = {k: deep(v) for k, v in arguments.items() if k != "self"}
         positional = [real[a.name] for a in schema.arguments[1:] if not a.kwarg_only]
@@ -102,6 +107,46 @@ class Writes:
                 base, kind, given = view.origin
                 self._becomes(view, self._emit(node, kind, given, _run(kind, given), steps))
         return target
+
+    def _twin(self, known):
+        """A tensor of the same elements that has memory of its own."""
+        twin = Known(known.example.clone(), known.value, self._depth)
+        self._all.append(twin)
+        return twin
+
+    def _perhaps_a_view(self, node, name, arguments, concrete, steps):
+        """What an operator gives that is a view at some sizes, and a copy at others."""
+        source = arguments["self"]
+        if name == "contiguous":
+            found = self._twin(source)
+        else:
+            found = self._emit(node, name, arguments, concrete.clone(), steps)
+        found.perhaps = source
+        return found
+
+    def _unsettle(self, node, name, root):
+        """A write to ``root``: what may have its memory or not is not read from now on."""
+        reached = [root]
+        for one in reached:
+            reached += [
+                each
+                for each in self._all
+                if each.perhaps is not None and each.perhaps.root is one and each not in reached
+            ]
+            if one.perhaps is not None and one.perhaps.root not in reached:
+                reached.append(one.perhaps.root)
+        others = [*reached[1:], *(each for each in self._all if each.origin is not None and each.root in reached[1:])]
+        if any(each.depth < self._depth for each in others):
+            text = f"aten::{name} may write to a tensor of the outside in a branch or loop, as sizes decide: use {name[:-1]}"
+            raise self._refuse(node, text)
+        for each in others:
+            each.unsettled = f"aten::{name} at {node.sourceRange()}"
+
+    def settle(self, node, values):
+        """Refuses what was written to or not, as sizes decide."""
+        for write in (leaf.unsettled for each in values for leaf in leaves(each) if leaf.unsettled):
+            text = f"a tensor is read that {write} changes or not, as sizes decide whether contiguous, reshape or flatten copy: clone it before"
+            raise self._refuse(node, text)
 
     def _becomes(self, known, found):
         """``known`` stands for what ``found`` is from now on."""
