@@ -528,4 +528,3 @@ def test_elements_that_are_repeated_keep_their_scale():
         again.q_scale() == q.q_scale()
         and again.dequantize().tolist() == q.dequantize().repeat_interleave(2, 1).tolist()
     )
-    assert torch.pixel_unshuffle(q[None], 2).dequantize().flatten().tolist() == q.dequantize().flatten().tolist()

@@ -199,3 +199,9 @@ def test_channels_of_zeros_are_not_scaled():
     assert eq.equalize(net, [["0", "2"]])(x).allclose(wanted, atol=1e-5)
     nn.init.constant_(net[0].weight, float("nan"))
     assert eq.equalize(net, [["0", "2"]])(x).isnan().all()
+
+
+def test_pixels_of_quantized_tensors_are_taken_apart():
+    q = torch.quantize_per_tensor(torch.tensor([[[1.0, 2.0], [3.0, 4.0]]]), 0.1, 3, torch.quint8)
+    apart = torch.pixel_unshuffle(q, 2)
+    assert apart.q_scale() == q.q_scale() and apart.dequantize().flatten().tolist() == q.dequantize().flatten().tolist()
