@@ -63,3 +63,52 @@ def test_a_list_is_not_read_within_the_loop_that_fills_it():
 def test_a_list_within_a_list_that_a_loop_has_filled_is_no_output():
     with pytest.raises(SymbolicValueError, match="is no output of a file"):
         torch.onnx.export(torch.jit.script(Held()), (X,), **MOVING)
+
+
+class Apart(nn.Module):
+    def forward(self, x):
+        a, b, c = x.unbind(0)
+        return a + b * c
+
+
+class Count(nn.Module):
+    def forward(self, x):
+        return x * len((x * 2).unbind(0))
+
+
+class Thirds(nn.Module):
+    def forward(self, x):
+        return x * len(x.chunk(3))
+
+
+class Turns(nn.Module):
+    def forward(self, x):
+        n = 0
+        for _ in (x + 1).unbind(0):
+            n += 1
+        return x * n
+
+
+class Columns(nn.Module):
+    def forward(self, x):
+        y = x[:, :1]
+        for column in (x * 2).unbind(1):
+            y = y + column.unsqueeze(1)
+        return y, len(x.unbind(1))
+
+
+def test_parts_along_a_size_that_may_change_are_refused():
+    with pytest.raises(SymbolicValueError, match=r"aten::unbind along a size that may change \(n\) cannot be written"):
+        torch.onnx.export(torch.jit.script(Apart()), (X,), **MOVING)
+    agrees(Apart(), (X,), [])
+
+
+@pytest.mark.parametrize("module", [Count(), Thirds(), Turns()], ids=lambda m: type(m).__name__)
+def test_a_count_of_parts_none_of_which_is_needed_is_refused(module):
+    with pytest.raises(SymbolicValueError, match="the number of parts that .* gives of a size that may change"):
+        torch.onnx.export(torch.jit.script(module), (X,), **MOVING)
+    agrees(module, (X,), [])
+
+
+def test_parts_along_another_dim_are_taken_in_turn():
+    agrees(Columns(), (X,), [(torch.rand(5, 2),)], **MOVING)

@@ -27,6 +27,7 @@ class Known:
         self.origin: tuple[Known, str, dict] | None = None  # of a view: what it is one of, by which operator
         self.perhaps: Known | None = None  # what it has the memory of, or not, as sizes decide
         self.unsettled = ""  # a write that changed this, or not, as sizes decide
+        self.parts: Any = None  # of a list: the step that takes apart what may have more or fewer parts
         self.stacked: Known | None = None  # of a list that a loop has filled: its elements, one after another
 
     @classmethod

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
     import torch
@@ -72,3 +73,27 @@ class Program:
     outputs: list[Value]
     held: list[Value] = field(default_factory=list)
     parameters: set[str] = field(default_factory=set)
+
+    def needed(self) -> set[Value]:
+        """The values that the outputs are computed from, they among them."""
+        found = set(self.outputs)
+        for step in reversed(self.steps):
+            if not found.isdisjoint(step.results):
+                found |= set(_read([step]))
+        return found
+
+
+def _read(steps: list[Step]) -> Iterator[Value]:
+    """What steps and those in their blocks are given, and what the blocks give."""
+    for step in steps:
+        yield from _values([step.arguments, *(block.outputs for block in step.blocks)])
+        for block in step.blocks:
+            yield from _read(block.steps)
+
+
+def _values(given: Any) -> Iterator[Value]:
+    if isinstance(given, Value):
+        yield given
+    elif isinstance(given, (list, tuple, dict)):
+        for each in given.values() if isinstance(given, dict) else given:
+            yield from _values(each)

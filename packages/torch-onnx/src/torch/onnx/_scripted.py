@@ -66,6 +66,7 @@ class Walk(Numbers, Writes, Blocks):
         self.program = Program([], [], [])
         self._names = {id(m): name for name, m in module.named_modules()}
         self._held: dict[int, Known] = {}
+        self._counted: list[tuple[Any, Step]] = []
         self._attributes: dict[tuple[int, str], tuple[Any, Known]] = {}
         self._moving, self._depth, self._count = moving, 0, 0
         self._parameters = {id(p) for p in module.parameters()}
@@ -342,6 +343,8 @@ class Walk(Numbers, Writes, Blocks):
         if name == "numel" and isinstance(inputs[0].example, torch.Tensor):
             sizes = self._size(inputs[:1], steps, node).fixed
             return [functools.reduce(lambda a, b: self._number(node, "mul", [a, b], steps), sizes, Known(1))]
+        if name == "len" and inputs[0].parts is not None:
+            self._counted.append((node, inputs[0].parts))
         tensors = [i for i in inputs if isinstance(deep(i), torch.Tensor) or holds_tensors(i)]
         if name == "size":
             return [self._size(inputs, steps, node)]
@@ -387,6 +390,10 @@ class Walk(Numbers, Writes, Blocks):
         if isinstance(concrete, (tuple, list)):
             parts = [self._fresh(name, c, self._varies(name, arguments)) for c in concrete]
             self._append(node, name, arguments, parts, steps)
+            if name in _PARTS and self._of_any_number(node, name, arguments):
+                whole = Known(parts)
+                whole.parts = steps[-1]
+                return [whole]
             listed = node.output().type().kind() == "ListType" if len(list(node.outputs())) == 1 else False
             return [Known(parts)] if listed or len(list(node.outputs())) == 1 else parts
         if name in _BY_LAYOUT and self._varies(name, arguments):
@@ -399,6 +406,24 @@ class Walk(Numbers, Writes, Blocks):
         if schema.text.partition(",")[0].partition(")")[0].endswith("(a") and is_shared(concrete, inputs[0].example):
             found.origin = inputs[0], name, arguments
         return [found]
+
+    def _of_any_number(self, node, name, arguments):
+        """Whether there may be more or fewer parts than of the example; an input of which a size is named has them surely."""
+        value, dim = arguments["self"].value, deep(arguments["dim"])
+        size = 0 if value is None else value.shape[dim]
+        if isinstance(size, str) and name == "unbind" and value in self.program.inputs:
+            raise self._refuse(node, f"aten::unbind along a size that may change ({size}) cannot be written")
+        return isinstance(size, str)
+
+    def check_counts(self):
+        """Refuses a count of parts where no part is needed: then nothing in the file fails where there are others."""
+        needed = self.program.needed() if self._counted else ()
+        for node, step in self._counted:
+            top = any(each is step for each in self.program.steps)
+            if top and not any(each in needed for each in step.results):
+                raise self._refuse(
+                    node, f"the number of parts that {step.name} gives of a size that may change cannot be written"
+                )
 
     def _converted(self, node, inputs, steps):
         """A tensor of another dtype: a file knows no devices and no copies."""
@@ -437,6 +462,8 @@ class Walk(Numbers, Writes, Blocks):
 _CHOOSING = {"dim", "dim0", "dim1", "dims", "start_dim", "end_dim", "chunks", "groups", "correction", "keepdim"}
 #: operators whose results have sizes by the values that they are given
 _OF_VALUES = ("nonzero", "argwhere", "masked_select", "_unique", "unique", "bincount", "repeat_interleave", "nms")
+#: operators that give as many parts as a size tells
+_PARTS = ("unbind", "chunk", "unsafe_chunk")
 #: operators whose results are views or copies by the layout of what they are given
 _BY_LAYOUT = ("contiguous", "reshape", "reshape_as", "flatten", "ravel")
 #: parameters that elements are computed from, and no size
@@ -516,4 +543,5 @@ def read(module: Any, args: tuple, names: list[str], moving: dict[int, dict[int,
     walk.settle(module.graph.return_node(), found)
     flat = [leaf for each in found for leaf in leaves(each)]
     walk.program.outputs = [k.value if k.value is not None else constant(k.fixed) for k in flat]
+    walk.check_counts()
     return walk.program
