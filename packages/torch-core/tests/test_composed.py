@@ -71,6 +71,14 @@ def test_distances(x, p):
     assert np.allclose(torch.pdist(x, p), pairs)
 
 
+def test_counts_of_differences_are_nan_where_one_is():
+    nan, inf = math.nan, math.inf
+    x, y = torch.tensor([[1, nan, 3], [1, 2, 3], [inf, 2, 3]]), torch.tensor([[1.0, 2, 3], [inf, 2, 3], [1e-45, 1, 1]])
+    want = [[nan, nan, nan], [0, 1, 3], [1, nan, 3]]
+    assert np.array_equal(torch.cdist(x, y, 0).numpy(), want, equal_nan=True)
+    assert np.array_equal(torch.pdist(x, 0).numpy(), [nan, nan, 1], equal_nan=True)
+
+
 def test_distances_refuse_what_has_none(x):
     with pytest.raises(RuntimeError, match="same number of columns. X1: 7 X2: 6"):
         torch.cdist(x, x[:, 1:])

@@ -68,6 +68,7 @@ def learning(x):
 
 CASES = {
     **{f"cdist of {p}": (distances, (X, Y, p)) for p in (0.0, 1.0, 2.0, 3.0, float("inf"))},
+    "cdist of NaN": (distances, (X.where(X > 0, float("nan")), Y, 0.0)),
     "cdist of batches": (distances, (BATCH, torch.randn(3, 2, 3), 2.0)),
     "cdist of no rows": (distances, (X[:0], Y, 2.0)),
     "cdist of other columns": (distances, (X, Y[:, :2], 2.0)),
@@ -111,6 +112,7 @@ def test_what_is_composed_in_python_runs_without_it(name):
         plain(expected),
         rtol=1e-12 if args[0].dtype == torch.float64 else 1e-5,
         atol=1e-12,
+        equal_nan=True,
     )
 
 

@@ -147,6 +147,7 @@ MATRICES = {
     "norm of a matrix, 1": (lambda x: linalg.norm(x, 1), rows(3, 4)),
     "norm of vectors": (lambda x: linalg.norm(x, 1, dim=1), rows(3, 4)),
     "cdist": (lambda x, y: torch.cdist(x, y), rows(2, 3, 4), rows(2, 5, 4)),
+    "cdist, 0": (lambda x, y: torch.cdist(x.where(x > 0, float("nan")), y, p=0), rows(3, 4), rows(5, 4)),
     "cdist, 1": (lambda x, y: torch.cdist(x, y, p=1), rows(3, 4), rows(5, 4)),
     "einsum": (lambda x, y: torch.einsum("bij,bkj->bik", x, y), rows(2, 3, 4), rows(2, 5, 4)),
     "einsum of a diagonal": (lambda x: torch.einsum("bii->bi", x), rows(2, 3, 3)),

@@ -275,7 +275,14 @@ def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = Non
         raise RuntimeError("cdist only supports non-negative p values")
     if _takes_pairs(x1, x2, p):
         return _pairs(x1, x2, p)
-    return _C._operator("norm")(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+    return _distance(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
+
+
+def _distance(differences, p):
+    """The p-norm of the last dim; p = 0 counts what differs, and NaN, which a norm would count, stays NaN."""
+    if p == 0:
+        return differences.abs().ceil().clamp(max=1).sum(-1)
+    return _C._operator("norm")(differences, p, -1)
 
 
 def _takes_pairs(x1, x2, p):
@@ -311,7 +318,7 @@ def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     rows, columns = _C._operator("triu_indices")(input.shape[0], input.shape[0], 1)
     if _takes_pairs(input, input, p):
         return _pairs(input, input, p)[rows, columns]
-    return _C._operator("norm")(input[rows] - input[columns], p, -1)
+    return _distance(input[rows] - input[columns], p)
 
 
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float, *, out: Tensor | None = None) -> Tensor:

@@ -70,6 +70,12 @@ def _name(node):
 # --- distances ---
 
 
+def _distance(differences, p: float):
+    if p == 0:
+        return differences.abs().ceil().clamp(max=1).sum(-1)
+    return torch.norm(differences, p, -1)
+
+
 @_stands_for("cdist")
 def _cdist(x1, x2, p: float = 2.0, compute_mode=None):
     if x1.dim() < 2:
@@ -92,7 +98,7 @@ def _cdist(x1, x2, p: float = 2.0, compute_mode=None):
         columns = x2.expand(batch + x2.shape[-2:]).reshape([count] + x2.shape[-2:])
         found = _distances(rows, columns, float(p), None)
         return found.view(batch + found.shape[1:])
-    return torch.norm(x1.unsqueeze(-2) - x2.unsqueeze(-3), p, -1)
+    return _distance(x1.unsqueeze(-2) - x2.unsqueeze(-3), p)
 
 
 @_stands_for("pdist")
@@ -104,7 +110,7 @@ def _pdist(input, p: float = 2.0):
     places = torch.triu_indices(input.size(0), input.size(0), 1)
     if (p == 1 or p == 2) and (input.dtype == torch.float32 or input.dtype == torch.float64):
         return _distances(input.unsqueeze(0), input.unsqueeze(0), float(p), None)[0][places[0], places[1]]
-    return torch.norm(input[places[0]] - input[places[1]], p, -1)
+    return _distance(input[places[0]] - input[places[1]], p)
 
 
 @_stands_for("renorm")

@@ -278,9 +278,9 @@ def distances(w, a, out):
     dtype, p = out[0].dtype, float(a.p)
     apart = w.op("Abs", w.op("Sub", w.unsqueeze(w.name(a.x1), a.x1.rank - 1), w.unsqueeze(w.name(a.x2), a.x2.rank - 2)))
     if p == 0:
-        return w.reduce(
-            "ReduceSum", w.cast(w.op("Not", w.op("Equal", apart, w.const(0, dtype))), dtype, torch.bool), [-1], False
-        )
+        counts = w.cast(w.op("Not", w.op("Equal", apart, w.const(0, dtype))), dtype, torch.bool)
+        is_number = w.op("Equal", apart, apart)
+        return w.reduce("ReduceSum", w.op("Where", is_number, counts, apart), [-1], False)
     if p in (1, 2, math.inf):
         return w.reduce({1: "ReduceSum", 2: "ReduceL2"}.get(p, "ReduceMax"), apart, [-1], False)
     powers = w.reduce("ReduceSum", w.op("Pow", apart, w.const(p, dtype)), [-1], False)
