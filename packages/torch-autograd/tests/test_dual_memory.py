@@ -1,4 +1,4 @@
-"""Where tangents lie: views of places in memory, and changes in place under a recorded graph."""
+"""Where tangents lie: views of places in memory, changes in place under a recorded graph, and overlaps."""
 
 import pytest
 import torch
@@ -89,3 +89,50 @@ def test_what_is_changed_in_place_has_gradients_of_its_tangent(change):
             nearer = [t - step if t is given else t for t in (x, v)]
             steps.append((along(*further) - along(*nearer)) / 2e-6)
         torch.testing.assert_close(found, torch.stack(steps), rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda y, z: y[1:].add_(y[:-1]),
+        lambda y, z: y[1:].mul_(y.detach()[:-1]),
+        lambda y, z: y[1:].addcmul_(y[:-1], z[1:]),
+        lambda y, z: y[1:].lerp_(z[1:], y[:-1]),
+        lambda y, z: y[1:].atan2_(y[:-1]),
+        lambda y, z: y[1:].copy_(y[:-1]),
+        lambda y, z: y[:1].expand(3).add_(z),
+    ],
+)
+def test_what_is_written_while_it_is_read_is_refused_with_tangents_too(change):
+    x, v = torch.tensor([0.1, 0.2, 0.3]), torch.ones(3)
+
+    def function(z):
+        y = z.clone()
+        try:
+            change(y, z)
+        finally:
+            assert torch.equal(y, z)  # nothing is written
+
+    for call in (
+        lambda: function(x),
+        lambda: jvp(function, (x,), (v,)),
+        lambda: jvp(lambda z: jvp(function, (z,), (v,))[1], (x,), (v,)),
+    ):
+        with pytest.raises(RuntimeError, match="refers? to a single memory location"):
+            call()
+
+
+def test_overlaps_that_are_safe_are_accepted_with_tangents():
+    x, v = torch.tensor([0.1, 0.2, 0.3, 0.4]), torch.tensor([1.0, 2.0, 3.0, 4.0])
+
+    def function(z):
+        y = z.clone()
+        y.add_(y)
+        y[::2].mul_(y[1::2])
+        y[1:3].copy_(y[1:3])
+        y[3:].fill_(y[0])
+        return y
+
+    value, tangent = jvp(function, (x,), (v,))
+    torch.testing.assert_close(value, torch.tensor([0.08, 0.4, 0.48, 0.08]))
+    torch.testing.assert_close(tangent, torch.tensor([1.6, 4.0, 9.6, 1.6]))

@@ -51,13 +51,18 @@ bool has_places_of_its_own(const Tensor& t) {
   return true;
 }
 
+// Whether the elements fill their memory, each once.
+bool is_dense(const Tensor& t) {
+  const Extent e = extent_of(t.sizes(), t.strides());
+  return e.high - e.low == t.numel() && has_places_of_its_own(t);
+}
+
 // Whether all places of `part` are those of elements of `base`.
 bool lies_within(const Tensor& part, const Tensor& base) {
   if (!part.numel()) return true;
-  const Extent p = extent_of(part.sizes(), part.strides()), b = extent_of(base.sizes(), base.strides());
-  const int64_t offset = part.storage_offset() - base.storage_offset();
-  return offset + p.low >= b.low && offset + p.high <= b.high && b.high - b.low == base.numel() &&
-         has_places_of_its_own(base);
+  const Extent p = extent_of(part.sizes(), part.strides());
+  const int64_t low = part.storage_offset() - base.storage_offset() + p.low;
+  return low >= 0 && low + p.high - p.low <= base.numel() && is_dense(base);
 }
 
 // A copy that lies in a storage of its own as `place` lies in that of others; the rest of it is zero.
@@ -212,6 +217,31 @@ void push(DualCall& c, const VmapLevel& level, Result& result) {
   }
 }
 
+// Whether two dense tensors share memory, but are not the same view: what is read would change while it is written.
+bool overlap(const Tensor& a, const Tensor& b) {
+  if (a == b || !a.numel() || !b.numel() || !is_dense(a) || !is_dense(b)) return false;
+  const bool same_view = a.data() == b.data() && a.item_size() == b.item_size() &&
+                         ((a.sizes() == b.sizes() && a.strides() == b.strides()) || (a.numel() == 1 && b.numel() == 1));
+  const char *from_a = static_cast<const char*>(a.data()), *from_b = static_cast<const char*>(b.data());
+  return !same_view && from_a < from_b + b.numel() * b.item_size() && from_b < from_a + a.numel() * a.item_size();
+}
+
+// What the operator would refuse; it is about to run on a copy, where nothing overlaps.
+void check_memory(const DualCall& c) {
+  const auto in_memory = [&](int i) {
+    Tensor t = c.given(i);
+    while (const Dual* d = t ? dual(t.get()) : nullptr) t = d->primal;
+    return t && t.has_memory() && !t.is_meta() ? t : Tensor();
+  };
+  const Tensor written = in_memory(0);
+  for (int i = 1; written && i < c.row.schema.count; ++i) {
+    const Tensor read = c.row.schema.params[i].kind == Kind::Tensor ? in_memory(i) : Tensor();
+    TORCH_CHECK(!read || !overlap(written, read), c.row.schema.op_name(),
+                ": unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                "single memory location. Please clone() the tensor before performing the operation.");
+  }
+}
+
 // An operator in place that only moves dims.
 void move_dims(DualCall& c, const Dual& self, Result& result) {
   c.run(result);
@@ -294,6 +324,7 @@ void call_with_duals(const Row& row, const Value* arguments, const VmapLevel& le
       result.tensors[0] = c.given(0);
       return;
     }
+    if (row.attr.is_pointwise || row.schema.op_name() == "copy_") check_memory(c);
   }
   bool tensors = row.schema.result_count > 0;
   for (int i = 0; i < row.schema.result_count; ++i)
