@@ -19,6 +19,7 @@ from .compiler import compiler
 from .errors import ScriptError
 from .hooks import Hooks, hooks_of
 from .library import REPLACED, is_library
+from .shells import identity, shell_of
 
 __all__ = ["Concrete", "describe", "form_of"]
 
@@ -43,6 +44,13 @@ class Concrete:
         }
         self.hooks, self.compiled_hooks = Hooks(), None
         self.type = None
+
+    def release(self):
+        """Keep a shell of the module, which may go from now on."""
+        module, self.python = self.python, shell_of(self.python, {*self.constants, "forward"})
+        for name, value in self.constants.items():
+            if inspect.ismethod(value) and value.__self__ is module:
+                self.constants[name] = self.python.__dict__[name]
 
     def function(self, name):
         """The Python function behind a method, or None."""
@@ -77,9 +85,9 @@ class Concrete:
             (name, None if each is None else each.type.qualified_name()) for name, each in self.children.items()
         )
         slots = tuple((name, str(type), self.kinds[name]) for name, type in self.slots.items())
-        constants = tuple((name, _text(value)) for name, value in self.constants.items())
+        constants = tuple((name, _text(value, self.python)) for name, value in self.constants.items())
         texts = tuple((name, fn._text) for name, fn in self.texts.items())
-        own = type(self.python), id(forward) if forward else None, texts
+        own = type(self.python), identity(forward, self.python) if forward else None, texts
         return *own, slots, constants, children, tuple(self.failed), self.hooks.key(), observed.number()
 
 
@@ -92,10 +100,10 @@ class Loaded:
         self.type = type
 
 
-def _text(value):
+def _text(value, module):
     if isinstance(value, (int, float, bool, str, tuple, torch.dtype, torch.device, type(None))):
         return type(value).__name__, repr(value)
-    return id(value)
+    return identity(value, module)
 
 
 def form_of(module):
@@ -143,7 +151,8 @@ def _describe(module, memo, apart):
         _attribute(concrete, name, value, library, listed)
     if "training" not in concrete.slots:
         _slot(concrete, "training", types.BOOL, "attribute")
-    shared = _shared.get(concrete.key())
+    key = concrete.key()
+    shared = _shared.get(key)
     if shared is not None and not apart:
         return shared
     name = unique_name(types.qualified(type(module)))
@@ -155,7 +164,8 @@ def _describe(module, memo, apart):
         concrete.type.add_attribute(name, types.NONE if child is None else child.type)
     compiler.concretes[concrete.type.qualified_name()] = concrete
     if not apart:
-        _shared[concrete.key()] = concrete
+        _shared[key] = concrete
+    concrete.release()
     return concrete
 
 
