@@ -77,6 +77,32 @@ def test_results_of_graphs_stand_side_by_side_and_are_compared(graphs):
         ns.extend_logger_results_with_comparison(found, "floats", "int8", compute_sqnr, "sqnr")
 
 
+class Functions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.rand(4, 4))
+
+    def forward(self, x):
+        return F.linear(F.relu(F.linear(x, self.w)), self.w)
+
+
+def test_functions_have_the_names_of_operators_and_no_path():
+    x = torch.rand(2, 4)
+    ready = prepare_fx(Functions().eval(), tq.get_default_qconfig_mapping("fbgemm"), (x,))
+    ready(x)
+    whole = convert_fx(ready)
+    weights = ns.extract_weights("floats", ready, "integers", whole)
+    models = ns.add_loggers("floats", ready, "integers", whole, ns.OutputLogger)
+    assert [model(x).shape for model in models] == [x.shape] * 2
+    results = ns.extract_logger_info(*models, ns.OutputLogger, "integers")
+    assert list(weights) == list(results) == ["linear_relu", "linear"]
+    said = {model: each[0] for model, each in weights["linear_relu"]["weight"].items()}
+    assert said["floats"]["prev_node_name"] == said["floats"]["ref_node_name"] == "linear"
+    assert said["integers"]["prev_node_name"] == said["integers"]["ref_node_name"] == "linear_relu"
+    kinds = [kind for layer in (*weights.values(), *results.values()) for kind in layer.values()]
+    assert all(entry["fqn"] == "" for kind in kinds for model in kind.values() for entry in model)
+
+
 def test_dynamic_layers_stand_beside_those_of_the_model():
     net, x = nn.Sequential(nn.Linear(4, 3), nn.Tanh(), nn.Linear(3, 2)).eval(), torch.randn(2, 4)
     whole = convert_fx(prepare_fx(net, tq.QConfigMapping().set_global(tq.default_dynamic_qconfig), (x,)))

@@ -102,7 +102,7 @@ def _said(graph: Any, first: Any, last: Any) -> dict[str, Any]:
     return {
         "prev_node_name": last.name, "prev_node_target_type": _type_of(last, graph), "ref_node_name": first.name,
         "ref_node_target_type": _type_of(first, graph), "index_within_arg": 0, "index_of_arg": 0,
-        "fqn": str(first.target) if first.op == "call_module" else "",
+        "fqn": str(first.target) if first.op == "call_module" and not first.meta.get("of_function") else "",
     }  # fmt: skip
 
 
@@ -123,18 +123,18 @@ def extract_weights(
     model_name_a: str, model_a: nn.Module, model_name_b: str, model_b: nn.Module, base_name_to_sets_of_related_ops: Any = None,
     unmatchable_types_map: Any = None, op_to_type_to_weight_extraction_fn: Any = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """The weights of layers that are in both models, under ``"weight"``."""
+    """The weights of layers that are in both models, by the names of the second, under ``"weight"``."""
     _refuse(
         "extract_weights", base_name_to_sets_of_related_ops, unmatchable_types_map, op_to_type_to_weight_extraction_fn
     )
     graphs, found = (_graph(model_a), _graph(model_b)), {}
-    for name, pair in _pairs(*graphs).items():
+    for pair in _pairs(*graphs).values():
         weights = [_weight_of(first, graph) for (first, _), graph in zip(pair, graphs)]
         if all(isinstance(weight, Tensor) for weight in weights):
-            found[name] = {
+            found[pair[1][0].name] = {
                 "weight": {
-                    model: [{"type": "weight", "values": [weight.detach()], **_said(graph, first, last)}]
-                    for model, weight, graph, (first, last) in zip((model_name_a, model_name_b), weights, graphs, pair)
+                    model: [{"type": "weight", "values": [weight.detach()], **_said(graph, first, first)}]
+                    for model, weight, graph, (first, _) in zip((model_name_a, model_name_b), weights, graphs, pair)
                 }
             }
     return found

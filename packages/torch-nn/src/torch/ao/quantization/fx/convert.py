@@ -97,7 +97,7 @@ class _Converting:
             name = f"{node.name}_quantized"
             self.put(name, mappings.DEFAULT_DYNAMIC_QUANT_MODULE_MAPPINGS[type(layer)].from_float(layer).eval())
             self.floats[node] = self.graph.call_module(name, (self.number(source),))
-            self.floats[node].meta["stands_for"] = node.name, node.name
+            self.floats[node].meta |= {"stands_for": (node.name, node.name), "of_function": True}
         elif kind == "weights":
             layer = self.layers[node.target]
             if self.modules[node.target] is layer:
@@ -180,7 +180,7 @@ class _Converting:
 
     def note(self, first: Any, last: Any) -> None:
         """Keep with the new node which pattern it stands for: what compares both graphs asks."""
-        self.integers[last].meta["stands_for"] = first.name, last.name
+        self.integers[last].meta |= {"stands_for": (first.name, last.name), "of_function": first.op == "call_function"}
 
     def function(self, name: str, args: Any, observer: Any) -> Any:
         scale, zero = _found(observer)
@@ -222,7 +222,8 @@ class _Converting:
         made = getattr(home, name)
         name = f"{node.name}_quantized"
         self.put(name, made.from_float(layer).eval())
-        return self.graph.call_module(name, (self.integer(source),))
+        called = node.target.__name__ + ("_relu" if relu else "")  # the operator of PyTorch that it is
+        return self.graph.create_node("call_module", name, (self.integer(source),), {}, name=called)
 
     def output(self, node: Any) -> None:
         from torch.fx.node import map_arg
