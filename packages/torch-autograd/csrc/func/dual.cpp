@@ -11,6 +11,7 @@
 #include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/view.h"
 #include "torch/core/sparse.h"
+#include "view.h"
 
 namespace torch::autograd {
 
@@ -37,24 +38,10 @@ bool lie_alike(const Tensor& a, const Tensor& b) {
          elements_of_storage(a) == elements_of_storage(b);
 }
 
-// Whether no two elements are in one place.
-bool has_places_of_its_own(const Tensor& t) {
-  std::vector<std::pair<int64_t, int64_t>> dims;
-  for (int64_t d = 0; d < t.dim(); ++d)
-    if (t.size(d) > 1) dims.emplace_back(t.stride(d), t.size(d));
-  std::sort(dims.begin(), dims.end());
-  int64_t reach = 0;
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) return false;
-    reach += (size - 1) * stride;
-  }
-  return true;
-}
-
 // Whether the elements fill their memory, each once.
 bool is_dense(const Tensor& t) {
   const Extent e = extent_of(t.sizes(), t.strides());
-  return e.high - e.low == t.numel() && has_places_of_its_own(t);
+  return e.high - e.low == t.numel() && !overlaps(Geometry(*t.get()));
 }
 
 // Whether all places of `part` are those of elements of `base`.
@@ -68,7 +55,7 @@ bool lies_within(const Tensor& part, const Tensor& base) {
 // A copy that lies in a storage of its own as `place` lies in that of others; the rest of it is zero.
 Tensor laid_as(const Tensor& place, const Tensor& values) {
   const int64_t elements = elements_of_storage(place);
-  const bool is_part = elements != place.numel() && has_places_of_its_own(place);
+  const bool is_part = elements != place.numel() && !overlaps(Geometry(*place.get()));
   const Tensor copy = is_part ? as_strided(new_zeros(without_history(place), IntArrayRef(&elements, 1)), place.sizes(),
                                            place.strides(), place.storage_offset())
                               : empty_like_tensor(place, place.dtype());

@@ -11,6 +11,7 @@
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/index.h"
 #include "torch/core/ops/view.h"
+#include "view.h"
 
 namespace torch::autograd {
 
@@ -81,19 +82,7 @@ Tensor geometry(const Functional& f, const Tensor& whole) {
 }
 
 // Whether two elements of a view may be one of what it is a view of.
-bool repeats(const Functional& f) {
-  const Tensor seen = geometry(f, functional(f.base.get())->value);
-  std::vector<std::pair<int64_t, int64_t>> dims;  // strides and sizes
-  for (int64_t d = 0; d < seen.dim(); ++d)
-    if (seen.size(d) > 1) dims.emplace_back(seen.stride(d), seen.size(d));
-  std::sort(dims.begin(), dims.end());
-  int64_t reach = 0;
-  for (const auto& [stride, size] : dims) {
-    if (stride <= reach) return true;
-    reach += stride * (size - 1);
-  }
-  return false;
-}
+bool repeats(const Functional& f) { return overlaps(Geometry(*geometry(f, functional(f.base.get())->value).get())); }
 
 // `whole` with `part` at the numbers of its elements.
 Tensor put_at(const Tensor& whole, const Tensor& numbers, const Tensor& part) {

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import torch
 from torch.fx.graph import Graph, _at_path
-from torch.fx.graph_module import GraphModule, _put
+from torch.fx.graph_module import GraphModule, _assign_attr
 from torch.fx.node import map_arg
 
 __all__ = ["Partition", "split_module"]
@@ -146,13 +146,7 @@ def _assemble(m, pieces, nodes, of, tuple_return):
         if node.op in ("placeholder", "get_attr"):
             values[node] = graph.node_copy(node)
         if node.op == "get_attr":
-            owner = root
-            *path, last = node.target.split(".")
-            for name in path:
-                if not hasattr(owner, name):
-                    owner.add_module(name, torch.nn.Module())
-                owner = getattr(owner, name)
-            _put(owner, last, _at_path(m, node.target), True)
+            _assign_attr(_at_path(m, node.target), root, node.target)
     for piece in pieces:
         root.add_module(piece.submod_name, GraphModule(piece.targets, piece.graph))
         call = graph.call_module(piece.submod_name, tuple(values[nodes[name]] for name in piece.inputs))

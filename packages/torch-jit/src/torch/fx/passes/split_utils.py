@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch.fx.graph import Graph
-from torch.fx.graph_module import GraphModule
+from torch.fx.graph_module import GraphModule, _assign_attr
 from torch.fx.node import Node, map_arg
 
 from .tools_common import is_node_output_tensor
@@ -148,13 +148,7 @@ def _with_attributes(whole, gm, result):
     """The module around the parts, with what the whole gives back unchanged."""
     for node in result.all_input_nodes:
         if node.op == "get_attr":
-            *path, last = str(node.target).split(".")
-            at = whole
-            for name in path:
-                if not hasattr(at, name):
-                    at.add_module(name, torch.nn.Module())
-                at = getattr(at, name)
-            setattr(at, last, getattr_recursive(gm, str(node.target)))
+            _assign_attr(getattr_recursive(gm, str(node.target)), whole, str(node.target))
     return whole
 
 
