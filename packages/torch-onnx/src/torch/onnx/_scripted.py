@@ -19,9 +19,14 @@ from ._known import Computed, Known, constant, deep, holds_filled, holds_tensors
 from ._program import Program, Step, Value
 from ._scripted_loops import Blocks
 from ._scripted_numbers import TEXT, Numbers
+from ._scripted_sizes import certain
 from ._scripted_writes import LIST_WRITES, Writes, is_shared
 from .errors import OnnxExporterError, SymbolicValueError
 from .symbolic_helper import scalar_type_to_pytorch_type
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def _options(name, size, *rest):
@@ -77,11 +82,14 @@ class Walk(Numbers, Writes, Blocks):
 
     # --- values ---
 
-    def _fresh(self, name: str, concrete: Any, moves: bool = False) -> Known:
+    def _fresh(self, name: str, concrete: Any, moves: bool = False, sizes: Sequence[int | None] | None = None) -> Known:
+        """A new value; where its sizes may change, those that are told in ``sizes`` do not."""
         self._count += 1
         if isinstance(concrete, torch.Tensor):
-            names = tuple(f"d{self._count}_{i}" for i in range(concrete.dim()))
-            shape = names if moves or self._loose else tuple(concrete.shape)
+            shape = tuple(concrete.shape)
+            if moves or self._loose:
+                told = sizes or [None] * concrete.dim()
+                shape = tuple(f"d{self._count}_{i}" if size is None else size for i, size in enumerate(told))
             known = Known(concrete, Value(f"{name}_{self._count}", concrete.dtype, shape), self._depth)
         else:
             dtype = (
@@ -317,7 +325,7 @@ class Walk(Numbers, Writes, Blocks):
         found = function(x.example, given, deep(params), biases.fixed, layers.fixed, 0.0, False, both.fixed, False)
         arguments = {"input": x, "states": Known(states), "weights": params, **{k: Known(v) for k, v in plain.items()}}
         varies = self._varies("recurrent", arguments)
-        results = [self._fresh(mode.lower(), each, varies) for each in found]
+        results = [self._fresh(mode.lower(), each, varies, certain("recurrent", arguments, each)) for each in found]
         self._append(node, "recurrent", arguments, results, steps)
         return [turned(results[0]) if batch_first.fixed else results[0], *results[1:]]
 
@@ -388,7 +396,8 @@ class Walk(Numbers, Writes, Blocks):
         keywords = {a.name: real[a.name] for a in schema.arguments if a.kwarg_only and real[a.name] is not None}
         concrete = getattr(torch.ops.aten, name)(*positional, **keywords)
         if isinstance(concrete, (tuple, list)):
-            parts = [self._fresh(name, c, self._varies(name, arguments)) for c in concrete]
+            varies = self._varies(name, arguments)
+            parts = [self._fresh(name, c, varies, certain(name, arguments, c)) for c in concrete]
             self._append(node, name, arguments, parts, steps)
             if name in _PARTS and self._of_any_number(node, name, arguments):
                 whole = Known(parts)
@@ -444,7 +453,8 @@ class Walk(Numbers, Writes, Blocks):
         steps.append(Step(name, values, [r.value for r in results], None, place, f"  File {place}"))
 
     def _emit(self, node, name, arguments, concrete, steps):
-        found = self._fresh(name.replace(".", "_"), concrete, self._varies(name, arguments))
+        sizes = certain(name, arguments, concrete) if isinstance(concrete, torch.Tensor) else None
+        found = self._fresh(name.replace(".", "_"), concrete, self._varies(name, arguments), sizes)
         self._append(node, name, arguments, [found], steps)
         return found
 

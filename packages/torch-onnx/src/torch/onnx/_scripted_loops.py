@@ -6,6 +6,7 @@ import torch
 
 from ._known import Known, operand, value_of
 from ._program import Block, Step
+from ._scripted_sizes import sizes_of
 from .errors import SymbolicValueError
 
 __all__ = ["Blocks"]
@@ -74,7 +75,8 @@ class Blocks:
             varies = isinstance(one.example, torch.Tensor) and (
                 one.moves or two.moves or one.example.shape != two.example.shape
             )
-            found = self._fresh("if", one.example if condition.example else two.example, varies)
+            sizes = _in_both(sizes_of(one), sizes_of(two))
+            found = self._fresh("if", one.example if condition.example else two.example, varies, sizes)
             if isinstance(one.example, torch.Tensor):
                 if one.example.dtype != two.example.dtype or one.example.dim() != two.example.dim():
                     raise self._refuse(
@@ -127,24 +129,33 @@ class Blocks:
     def _loop_node(self, node, inputs, env, steps, fills):
         trips, going, *carried = inputs
         (block,) = node.blocks()
-        self._depth += 1
-        entry = [self._fresh("turn", 0), *(self._fresh("carried", c.example) for c in carried)]
-        self._depth -= 1
         for before in carried:
             if isinstance(before.example, (list, tuple)) or before.example is None:
                 raise self._refuse(node, "loops that carry lists cannot be written")
         names = [next(iter(n.inputs())).debugName() for n in block.nodes() if n.kind() == "aten::append"]
         lists = [env[each] for each in dict.fromkeys(names) if each in env]
         lists = [each for each in lists if fills and each.example == [] and each.depth <= self._depth]
-        kept, self._growing = self._growing, {id(each): (self._depth + 1, []) for each in lists}
+        sizes, kept, found = [sizes_of(each) for each in carried], self._growing, None
         try:
-            return self._written_loop(node, inputs, env, steps, block, entry, lists)
+            while found is None:  # until no turn changes the sizes that are certain
+                self._growing = {id(each): (self._depth + 1, []) for each in lists}
+                found = self._written_loop(node, inputs, env, steps, block, sizes, lists)
         finally:
             self._growing = kept
+        return found
 
-    def _written_loop(self, node, inputs, env, steps, block, entry, lists):
+    def _written_loop(self, node, inputs, env, steps, block, sizes, lists):
+        """What a loop gives; None, with fewer ``sizes`` of what it carries, where a turn changes one of them."""
         trips, going, *carried = inputs
+        self._depth += 1
+        values = (self._fresh("carried", c.example, sizes=known) for c, known in zip(carried, sizes, strict=True))
+        entry = [self._fresh("turn", 0), *values]
+        self._depth -= 1
         inner, (going_on, *after) = self._block(block, entry, env)
+        before = [list(each) for each in sizes]
+        sizes[:] = [_in_both(known, sizes_of(a)) for known, a in zip(sizes, after, strict=True)]
+        if sizes != before:
+            return None
         grown = [self._growing[id(each)][1] for each in lists]
         if any(len(each) != 1 for each in grown):
             raise self._refuse(node, "a loop that appends to a list more than once in a turn cannot be written")
@@ -168,12 +179,12 @@ class Blocks:
             note()
             values, keep, turn = [t.example for t in then], again.example, turn + 1
         results = []
-        for value, before, body in zip(values, entry[1:], after, strict=True):
+        for value, before, body, known in zip(values, entry[1:], after, sizes, strict=True):
             if isinstance(value, torch.Tensor) and (
                 body.example.dtype != before.example.dtype or value.dim() != before.example.dim()
             ):
                 raise self._refuse(node, "a loop whose tensors change their dtype or number of dims cannot be written")
-            results.append(self._fresh("loop", value, moves=True))  # a turn may give another size than the one before
+            results.append(self._fresh("loop", value, True, known))  # of other sizes a turn may give another one
         stacks = []
         for each, items in zip(lists, filled, strict=True):
             if not turn or any(not isinstance(i, torch.Tensor) or i.shape != items[0].shape for i in items):
@@ -190,3 +201,8 @@ class Blocks:
         if step.results:  # else it has no effect
             steps.append(step)
         return results
+
+
+def _in_both(one, two):
+    """The sizes that are the same; None for others."""
+    return [a if a == b else None for a, b in zip(one, two)]

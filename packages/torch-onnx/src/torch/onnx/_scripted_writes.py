@@ -108,9 +108,9 @@ class Writes:
                 self._becomes(view, self._emit(node, kind, given, _run(kind, given), steps))
         return target
 
-    def _twin(self, known):
+    def _twin(self, known, memory_format=torch.preserve_format):
         """A tensor of the same elements that has memory of its own."""
-        twin = Known(known.example.clone(), known.value, self._depth)
+        twin = Known(known.example.clone(memory_format=memory_format), known.value, self._depth)
         self._all.append(twin)
         return twin
 
@@ -118,7 +118,7 @@ class Writes:
         """What an operator gives that is a view at some sizes, and a copy at others."""
         source = arguments["self"]
         if name == "contiguous":
-            found = self._twin(source)
+            found = self._twin(source, deep(arguments["memory_format"]))
         else:
             found = self._emit(node, name, arguments, concrete.clone(), steps)
         found.perhaps = source
