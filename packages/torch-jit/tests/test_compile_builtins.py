@@ -122,3 +122,42 @@ def test_a_function_that_a_builtin_calls_is_guarded(monkeypatch):
     assert torch.equal(compiled(X, Count(2)), X * X + (X + 1) * (X + 1))
     monkeypatch.setitem(globals(), "square", minus)
     assert torch.equal(compiled(X, Count(2)), -X - (X + 1))
+
+
+@pytest.mark.parametrize("other", [3, 2.5, torch.ones(2)], ids=["int", "float", "tensor"])
+def test_a_program_asks_whether_something_is_a_tensor(other):
+    def f(x, *others):
+        return [x + other if torch.is_tensor(other) else x * other for other in others]
+
+    compiled = torch.compile(f, fullgraph=True)
+    for given in ((X, other), (X, X, other), (X, 1)):
+        assert all(map(torch.equal, compiled(*given), f(*given)))
+
+
+def test_a_program_asks_for_autocast_and_is_for_what_it_was_told():
+    def f(x):
+        if any(torch.is_autocast_enabled(device) for device in ("cpu", "cuda", "mps")) or torch.is_autocast_enabled():
+            return x.to(torch.promote_types(torch.get_autocast_dtype("cpu"), torch.bool))
+        return x - 1
+
+    compiled = torch.compile(f, fullgraph=True)
+    for _ in range(2):
+        assert torch.equal(compiled(X), X - 1)
+        for dtype in (torch.bfloat16, torch.float16):
+            with torch.autocast("cpu", dtype=dtype):
+                assert compiled(X).dtype is dtype
+
+
+def test_the_dtype_of_autocast_is_refused_where_no_guard_knows_it():
+    def f(x):
+        return x.to(torch.get_autocast_dtype("cpu"))
+
+    with pytest.raises(torch._dynamo.exc.Unsupported, match=r"get_autocast_dtype\(\) is called"):
+        torch.compile(f, fullgraph=True)(X)
+
+
+def test_a_program_is_told_that_nothing_traces_it():
+    def f(x):
+        return x if torch._C._get_tracing_state() is not None else x + 1
+
+    assert torch.equal(torch.compile(f, fullgraph=True)(X), X + 1)

@@ -227,6 +227,18 @@ def _compiling(observer, args, kwargs):
     return True
 
 
+def _of_casts(question):
+    """What autocast is asked for: guards know whether it is on for any device, and what it casts to on the CPU."""
+
+    def told(observer, args, kwargs):
+        devices = [device for device in ("cpu", "cuda") if torch.is_autocast_enabled(device)]
+        if devices != ["cpu"] and (devices or question is torch.get_autocast_dtype):
+            observer.stop(f"{question.__name__}() is called")
+        return observer.aside(question, args, kwargs)[0]
+
+    return told
+
+
 def _is_seen(observer, args, kwargs):
     """Whether an operator may not stand for several: a program keeps it whole, and only ``vmap`` has no rule for it."""
     return bool(observer.transforms)
@@ -248,12 +260,13 @@ _CHECKS = torch._check, torch._check_index, torch._check_value, torch._check_typ
 #: function: how(observer, args, kwargs)
 SPECIAL = {
     isinstance: _isinstance, torch.compiler.is_compiling: _compiling, torch.compiler.is_dynamo_compiling: _compiling,
-    torch.compiler.is_exporting: lambda observer, args, kwargs: False, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
+    torch.compiler.is_exporting: lambda observer, args, kwargs: False, torch._C._get_tracing_state: lambda observer, args, kwargs: None, getattr: _getattr, hasattr: _hasattr, setattr: _setattr,
     delattr: _delattr, id: _id, vars: _vars, object.__setattr__: _plainly, object.__delattr__: _plainly,
     **{each: _looked_up(each) for each in (
         dataclasses.fields, dataclasses.is_dataclass, inspect.signature, inspect.unwrap, inspect.isfunction, inspect.ismethod, inspect.isclass,
         typing.get_origin, typing.get_args,
     )},
+    **{each: _of_casts(each) for each in (torch.is_autocast_enabled, torch.get_autocast_dtype)},
     torch.tensor: _tensor, torch.as_tensor: _as_tensor, hash: _hash, functools.update_wrapper: _update_wrapper, torch.cond: cond, torch.while_loop: while_loop,
     _seams.is_seen: _is_seen, torch.autograd.Function.apply.__func__: applied, **{each: _states(each) for each in _CHECKS}, **MATH, **TREES, **COPIES,
 }  # fmt: skip

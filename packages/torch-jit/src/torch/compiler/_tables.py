@@ -34,7 +34,7 @@ PURE = {
     sum, tuple, zip, repr, collections.OrderedDict, collections.defaultdict, collections.deque, object, functools.reduce,
     functools.partial, torch.Size, torch.device, torch.is_grad_enabled, torch.get_default_dtype,
     collections._count_elements, dict.fromkeys, collections.OrderedDict.fromkeys, int.from_bytes, bytes.fromhex, float.fromhex, str.maketrans,
-    itertools.chain.from_iterable, torch.is_inference_mode_enabled, _seams.is_casting, _seams.operator,
+    itertools.chain.from_iterable, torch.is_inference_mode_enabled, torch.is_tensor, _seams.is_casting, _seams.operator,
 }  # fmt: skip
 for _module in (math, operator, itertools):
     PURE |= {f for n, f in vars(_module).items() if callable(f) and not n.startswith("_")}
