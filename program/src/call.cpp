@@ -170,6 +170,9 @@ std::optional<Match> match(const Signature& f, const std::vector<Value*>& args, 
   for (const Argument& a : f.arguments) positional += !a.keyword_only;
   size_t used = 0;
   bool has_tensor = false, takes_number = false;
+  auto is_size = [&](const Value* v, const Argument& a) {  // dims that may be None want ints, as in PyTorch
+    return v->type()->is(TypeKind::Int) || (implicit && v->type()->is(TypeKind::Tensor) && a.type->is(TypeKind::List));
+  };
   auto place = [&](size_t i, Value* v) {
     const Argument& a = f.arguments[i];
     if (v->type()->is(TypeKind::Tensor)) has_tensor = true;
@@ -180,9 +183,10 @@ std::optional<Match> match(const Signature& f, const std::vector<Value*>& args, 
         return true;
       }
     }
-    Way way = way_to(v, a.type, m.bound, implicit, a.list_size);
+    const bool names_kind = a.name == "dtype" || a.name == "layout" || a.name == "memory_format";  // no tensor is one
+    Way way = way_to(v, a.type, m.bound, implicit && !names_kind, a.list_size);
     const TypePtr& inner = a.type->is(TypeKind::Optional) ? a.type->element() : a.type;
-    if (way == Way::No && f.row && !a.list_size && is_list_of(*inner, TypeKind::Int) && v->type()->is(TypeKind::Int)) {
+    if (way == Way::No && f.row && !a.list_size && is_list_of(*inner, TypeKind::Int) && is_size(v, a)) {
       m.slots[i].values = {v};  // sum(0): one dim for a list of them
       m.slots[i].packed = true;
       return true;
@@ -199,10 +203,10 @@ std::optional<Match> match(const Signature& f, const std::vector<Value*>& args, 
     const Argument& a = f.arguments[i];
     const TypePtr& inner = a.type->is(TypeKind::Optional) ? a.type->element() : a.type;
     const bool last = i + 1 == positional;
-    if (f.row && is_list_of(*inner, TypeKind::Int) && args[used]->type()->is(TypeKind::Int) && last &&
+    if (f.row && is_list_of(*inner, TypeKind::Int) && is_size(args[used], a) && last &&
         (args.size() - used > 1 || !a.list_size)) {
       bool all = true;
-      for (size_t k = used; k < args.size(); ++k) all &= args[k]->type()->is(TypeKind::Int);
+      for (size_t k = used; k < args.size(); ++k) all &= is_size(args[k], a);
       if (all) {
         m.slots[i].values.assign(args.begin() + ptrdiff_t(used), args.end());
         m.slots[i].packed = true;
@@ -254,9 +258,11 @@ Node* write(Graph& g, const Signature& f, Match& m) {
   for (size_t i = 0; i < f.arguments.size(); ++i) {
     const Argument& a = f.arguments[i];
     Match::Slot& s = m.slots[i];
-    if (s.packed)
+    if (s.packed) {
+      for (Value*& v : s.values)
+        if (v->type()->is(TypeKind::Tensor)) v = insert(g, "aten::IntImplicit", {v}, int_type());
       inputs.push_back(insert(g, "prim::ListConstruct", s.values, list_type(int_type())));
-    else if (s.values.empty())
+    } else if (s.values.empty())
       inputs.push_back(g.insert_constant(a.fallback));
     else if (s.is_number)
       inputs.push_back(s.values[0]);

@@ -146,6 +146,19 @@ Cell tolist(T t, int64_t depth, int64_t element) {
   return listed(t, kElements[element]);
 }
 
+// The number that a tensor stands for where one is asked for and nobody wrote a conversion: none is lost on the way.
+Scalar implicit(T t, bool integral = false) {
+  auto refuse = [&](const std::string& what, const char* as, const char* way_out) {
+    throw_error(ErrorKind::Runtime, message("Cannot input a tensor ", what, " as ", as, " argument (dtype ", t.dtype(),
+                                            ", shape ", t.sizes(), "): write ", way_out));
+  };
+  if (t.requires_grad()) refuse("that requires grad", "a scalar", "x.item(), which has no gradient");
+  if (t.dim() != 0) refuse("of dimension other than 0", "a scalar", "x.item()");
+  if (integral && !is_integral(t.dtype()))
+    refuse(std::string("of type ") + legacy_name(t.dtype()), "an integral", "int(x)");
+  return item(t);
+}
+
 }  // namespace
 
 void register_tensors() {
@@ -155,9 +168,10 @@ void register_tensors() {
   prim([](T t) { return item(t).to_double(); }, "aten::Float.Tensor(Tensor a) -> float");
   prim([](T t) { return item(t).to_bool(); }, "aten::Bool.Tensor(Tensor a) -> bool");
   prim([](T t) { return item(t).to_complex(); }, "aten::Complex.Tensor(Tensor a) -> complex");
-  prim([](T t) { return item(t).to_int(); }, "aten::IntImplicit(Tensor a) -> int");
-  prim([](T t) { return item(t).to_double(); }, "aten::FloatImplicit(Tensor a) -> float");
-  prim([](T t) { return Cell(item(t)); }, "aten::ScalarImplicit(Tensor a) -> Scalar");
+  prim([](T t) { return implicit(t, true).to_int(); }, "aten::IntImplicit(Tensor a) -> int");
+  prim([](T t) { return implicit(t).to_double(); }, "aten::FloatImplicit(Tensor a) -> float");
+  prim([](T t) { return implicit(t).to_complex(); }, "aten::ComplexImplicit(Tensor a) -> complex");
+  prim([](T t) { return Cell(implicit(t)); }, "aten::ScalarImplicit(Tensor a) -> Scalar");
   prim([](T t) { return Cell(item(t)); }, "aten::item(Tensor self) -> Scalar");
   prim([](T t) { return t.sizes().vec(); }, "aten::size(Tensor self) -> int[]");
   prim([](T t, int64_t d) { return t.size(wrap_dim(d, t.dim())); }, "aten::size.int(Tensor self, int dim) -> int");

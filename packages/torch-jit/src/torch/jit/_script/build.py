@@ -202,9 +202,13 @@ class Builder:
         raise self.error(f"Expected a value of type '{expected}' but got one of type '{value.type()}'")
 
     def number_of(self, value, wanted):
-        """A number, or a tensor of one, as a number of the kind that is asked for; as it is where another kind is."""
-        word = {"IntType": "Int", "FloatType": "Float", "ComplexType": "Complex"}.get(wanted.kind())
-        return value if word is None else self.op(word, value)
+        """A number as one of the kind that is asked for, or a tensor that stands for one; else the value as it is."""
+        word = {"IntType": "Int", "FloatType": "Float", "ComplexType": "Complex", "NumberType": "Scalar"}.get(
+            wanted.kind()
+        )
+        if value.type() == types.TENSOR and word is not None:
+            return self.op(f"{word}Implicit", value)  # refuses what int(x), which a user writes, would round
+        return value if word in (None, "Scalar") else self.op(word, value)
 
     def warn(self, message):
         warnings.warn(f"{message}\n{self.place}", ScriptWarning, stacklevel=2)

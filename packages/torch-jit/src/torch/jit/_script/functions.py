@@ -451,7 +451,9 @@ def round_(emitter, item, digits=None):
 @handles(divmod)
 def divmod_(emitter, a, b):
     def emit():
-        x, y = emitter.value(a), emitter.value(b)
+        x, y = (emitter.value(each) for each in (a, b))
+        if types.TENSOR in (x.type(), y.type()):  # numbers that they stand for
+            x, y = (emitter.number_of(each, types.INT) if each.type() == types.TENSOR else each for each in (x, y))
         return TupleOf([emitter.op("floordiv", x, y), emitter.op("remainder", x, y)])
 
     return emitter._folded(divmod, [a, b], {}, emit) if _known((a, b)) else emit()

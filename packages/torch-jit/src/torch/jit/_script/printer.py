@@ -18,6 +18,7 @@ __all__ = ["Printer", "code_and_constants", "code_of"]
 
 _PRODUCTS = 8  # powers up to this one are written as products
 _SPECIAL = {"aten::Int": "int", "aten::Float": "float", "aten::Bool": "bool", "aten::str": "str"}
+_IMPLICIT = {f"aten::{each}Implicit" for each in ("Int", "Float", "Complex", "Scalar")}
 _WORDS = {"torch", "ops", "self", "int", "float", "bool", "str", "inf", "nan", "CONSTANTS", "annotate", "range", "getattr",
           "uninitialized", "unchecked_cast", "isinstance", "fork", "print"}  # fmt: skip
 
@@ -304,6 +305,8 @@ class Printer:
             return Call(node, args).text()
         return f"ops.{space}.{name}({', '.join(args)})"
 
+        if kind in _IMPLICIT:
+            return f"annotate({node.output().type().annotation_str}, {args[0]})"
     @staticmethod
     def _owner(text):
         return text if re.fullmatch(r"[\w.]+", text) else f"({text})"

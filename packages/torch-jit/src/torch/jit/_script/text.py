@@ -296,9 +296,6 @@ _IGNORED = frozenset({"layout", "pin_memory", "non_blocking"})  # arguments that
 _LAYERS = frozenset({"gru", "lstm", "rnn_relu", "rnn_tanh"})  # of packed sequences they are functions of Python
 
 
-_NUMBER_OF_TENSOR = {"IntType": "Int", "FloatType": "Float", "BoolType": "Bool"}
-
-
 def _form(word):
     """A special form by its place in the tables of library.py."""
     marker = Form(word)
@@ -316,8 +313,8 @@ def _form(word):
             return emitter.uninitialized(wanted)
         annotated = word == "annotate"
         value = emitter.value(emitter.typed(node.args[1], wanted) if annotated else emitter.visit(node.args[1]))
-        if annotated and value.type() == types.TENSOR and wanted.kind() in _NUMBER_OF_TENSOR:
-            return emitter.op(_NUMBER_OF_TENSOR[wanted.kind()], value)
+        if annotated and value.type() == types.TENSOR:
+            value = emitter.op("Bool", value) if wanted == types.BOOL else emitter.number_of(value, wanted)
         if types.is_none(value.type()) and types.is_none(wanted):
             return Static(None)
         return value if value.type() == wanted else emitter.node("prim::unchecked_cast", [value], [wanted]).output()
