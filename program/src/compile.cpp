@@ -18,12 +18,13 @@ bool is_scope(const Node* n, const char* which) {
 }
 
 bool is_entry(const Node* n) {
-  return n->is("aten::is_grad_enabled") || n->is("prim::autocast_enter") || is_scope(n, "enter");
+  return n->is("aten::is_grad_enabled") || n->is("prim::autocast_enter") || n->is("prim::range_enter") ||
+         is_scope(n, "enter");
 }
 
 // The node that entered what this one leaves, or null.
 const Node* entry_of(const Node* n) {
-  if (n->is("aten::set_grad_enabled") || n->is("prim::autocast_leave")) {
+  if (n->is("aten::set_grad_enabled") || n->is("prim::autocast_leave") || n->is("prim::range_leave")) {
     const Node* entry = n->inputs().back()->node();
     return is_entry(entry) ? entry : nullptr;
   }

@@ -3,6 +3,7 @@
 
 #include "primitives.h"
 #include "torch/core/autocast.h"
+#include "torch/core/profile.h"
 #include "torch/core/random.h"
 #include "torch/program/modes.h"
 
@@ -32,6 +33,12 @@ void autocast_leave(const std::string& device, const std::vector<Cell>& before) 
   autocast::set_cache_enabled(before.at(2).to_int() != 0);
 }
 
+// A range of the profiler, which is told of text beside its name behind a NUL; 0 where none records.
+int64_t range_enter(const std::string& name, const Cell& args) {
+  if (!profile::on()) return 0;
+  return int64_t(profile::begin(profile::Scope::User, args.is_none() ? name : name + '\0' + args.to_string()));
+}
+
 }  // namespace
 
 GradMode set_grad_mode(GradMode mode) noexcept { return std::exchange(grad_mode, mode); }
@@ -49,6 +56,9 @@ void register_modes() {
        "prim::autocast_enter(str device, bool enabled, int? dtype, bool? cache) -> int[]", true);
   prim([](const std::string& device, const Cell& before) { autocast_leave(device, before.items()); },
        "prim::autocast_leave(str device, int[] before) -> ()", true);
+  prim([](const std::string& name, const Cell& args) { return range_enter(name, args); },
+       "prim::range_enter(str name, str? args) -> int", true);
+  prim([](int64_t handle) { profile::end(profile::Handle(handle)); }, "prim::range_leave(int handle) -> ()", true);
   prim(
       [](int64_t seed) {
         default_generator().set_seed(uint64_t(seed));

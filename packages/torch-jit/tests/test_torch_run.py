@@ -78,6 +78,17 @@ def test_texts_and_numbers_go_by_position_or_name(several):
     assert torch_run(several, "--method=shout", "times=3", "text=a").strip() == "'AAA'"
 
 
+class Contexts(nn.Module):
+    def forward(self, x):
+        with torch.autograd.profiler.record_function("all"), torch.autocast("cpu", torch.bfloat16):
+            return x @ x
+
+
+def test_ranges_and_autocast_run_without_python(tmp_path):
+    torch.jit.save(torch.jit.script(Contexts()), tmp_path / "contexts.pt")
+    assert "BFloat16" in torch_run(tmp_path / "contexts.pt", "ones(2, 2)")
+
+
 def test_tensors_of_a_tuple_are_stored_each(several, tmp_path):
     torch_run(several, "ones(2, float64)", "n=3", "-o", tmp_path / "y.npy")
     assert np.load(tmp_path / "y.0.npy").tolist() == [3, 3]

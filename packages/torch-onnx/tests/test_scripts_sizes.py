@@ -62,6 +62,21 @@ class Traced(nn.Module):
         return x.reshape(x.shape[0] * 2 // 2, -1, 1), x.new_zeros(int(x.shape[1] * 1.5))
 
 
+def doubled(n: int):
+    return n * 2
+
+
+class OfNumbers(nn.Module):
+    def forward(self, x, n):
+        with torch.autograd.profiler.record_function("named"):
+            y = x * doubled(n)
+        return y, x.view(n, -1), x.narrow(0, 0, n)
+
+
+def test_tensors_stand_for_numbers_and_ranges_of_the_profiler_are_left_out():
+    agrees(OfNumbers(), (X, torch.tensor(2)), [(X, torch.tensor(3)), (OTHER, torch.tensor(1))])
+
+
 def test_the_length_of_a_tensor_moves():
     agrees(Length(), (X,), [(torch.rand(5, 4),), (torch.rand(1, 2),)], dynamic_axes={"x": {0: "n", 1: "m"}})
 

@@ -156,6 +156,7 @@ class Walk(Numbers, Writes, Blocks):
         outputs = [v.debugName() for v in node.outputs()]
         if node.kind() in (
             "prim::Print",
+            "prim::range_leave",
             "aten::set_grad_enabled",
         ):  # a model in a file says nothing, and has no gradients
             return
@@ -251,6 +252,10 @@ class Walk(Numbers, Writes, Blocks):
             found = self._loop(node, inputs, env, steps)
         elif kind == "prim::unchecked_cast":
             found = inputs
+        elif kind in ("aten::IntImplicit", "aten::FloatImplicit"):  # a number is asked for, and a tensor given
+            found = self._operator(node, short.removesuffix("Implicit"), inputs, steps)
+        elif kind == "prim::range_enter":
+            found = [Known(0)]
         elif kind == "prim::Uninitialized":
             found = [Known(None)]
         elif kind == "prim::RaiseException":

@@ -6,7 +6,7 @@ import keyword
 import math
 
 from .. import _ir as ir
-from . import types
+from . import contexts, types
 from .compiler import compiler
 from .hooks import of_type
 from .literals import literal
@@ -26,7 +26,10 @@ class Writer:
         self.finals = {}  # of the qualified name of a module's class, its constants by name
 
     def note(self, what):
-        """A function or type that a text refers to."""
+        """A function or type that a text refers to, or the name of a class of contexts."""
+        if isinstance(what, str):
+            self._queue(what, what)
+            return
         if isinstance(what, ir.Function):
             self._queue(what.qualified_name, what)
             return
@@ -45,7 +48,10 @@ class Writer:
         """Write all that is queued, and what that refers to."""
         while self.waiting:
             name, what = self.waiting.pop(0)
-            self.parts[name] = self._function(what) if isinstance(what, ir.Function) else self._type(what)
+            if isinstance(what, str):
+                self.parts[name] = contexts.text_of(name)
+            else:
+                self.parts[name] = self._function(what) if isinstance(what, ir.Function) else self._type(what)
         return self
 
     def files(self):

@@ -12,6 +12,7 @@ import inspect
 import torch
 
 from .. import _ir as ir
+from . import contexts
 from .values import Static
 
 __all__ = ["Blocks"]
@@ -46,9 +47,13 @@ class Blocks:
         if known is torch.set_grad_enabled:
             return self._grad_mode(self.value(self.truth(self.visit(call.args[0]))))
         name = getattr(known, "__name__", "")
-        if known is contextlib.nullcontext or name in ("record_function", "strict_fusion", "autocast"):
-            return self._autocast(known, call) if name == "autocast" else lambda: None
+        if name in ("autocast", "record_function"):
+            return self._autocast(known, call) if name == "autocast" else self._profiled(known, call)
+        if known is contextlib.nullcontext or name == "strict_fusion":
+            return lambda: None
         owner = self.visit(call)
+        if isinstance(owner, Static) and isinstance(owner.value, contexts.Context):
+            return contexts.enter(self, owner.value)
         if isinstance(owner, ir.Value) and owner.type().kind() == "ClassType":
             entered = self.call_object(owner, "__enter__", [], {}, "enter")
             if item.optional_vars is not None:
@@ -61,16 +66,22 @@ class Blocks:
 
     def _autocast(self, cls, call):
         """Arguments that are not known while compiling may only say whether it is on."""
-        signature = inspect.signature(cls)
-        given = {key.arg: self.visit(key.value) for key in call.keywords}
-        bound = signature.bind(*map(self.visit, call.args), **given).arguments
-        device = _device_of(cls)
-        if "device_type" in bound:
-            device = self.static(bound["device_type"], "the device of autocast")
-        on = self.value(self.truth(bound.get("enabled", Static(True))))
+        bound = self._bound(cls, call)
+        device = bound.get("device_type", Static(_device_of(cls)))
+        self.static(device, "the device of autocast")
         dtype, cache = (bound.get(each, Static(None)) for each in ("dtype", "cache_enabled"))
-        before = self.op("prim::autocast_enter", self.constant(device), on, self.value(dtype), self.value(cache))
-        return lambda: self.op("prim::autocast_leave", self.constant(device), before)
+        return contexts.enter_autocast(self, device, self.truth(bound.get("enabled", Static(True))), dtype, cache)
+
+    def _profiled(self, cls, call):
+        bound = self._bound(cls, call)
+        return contexts.enter_range(self, bound["name"], bound.get("args", Static(None)))
+
+    def _bound(self, cls, call):
+        given = {key.arg: self.visit(key.value) for key in call.keywords}
+        try:
+            return inspect.signature(cls).bind(*map(self.visit, call.args), **given).arguments
+        except TypeError as error:
+            raise self.error(f"{cls.__name__}(): {error}") from None
 
     def _grad_mode(self, on):
         before = self.op("is_grad_enabled")

@@ -10,7 +10,7 @@ import functools
 import keyword
 import re
 
-from . import integers
+from . import contexts, integers
 from .literals import constant, literal
 from .spelling import Call, says_twice
 
@@ -109,12 +109,12 @@ class Printer:
     def statements(self, nodes, indent):
         """Nodes as statements; those between the two ends of a ``with`` one step further in."""
         for before, node in zip([None, *nodes], nodes):
-            scope = _scope(node)
+            scope = contexts.scope_of(node)
             if scope == "enter":
                 self.enter(node, indent)
                 indent += 1
             elif scope == "exit":
-                if before is not None and _scope(before) == "enter":
+                if before is not None and contexts.scope_of(before) == "enter":
                     self.lines.append("  " * indent + "pass")
                 indent -= 1
             elif node not in self.inlined:
@@ -122,6 +122,14 @@ class Printer:
 
     def enter(self, node, indent):
         """The head of a ``with``."""
+        if node.kind() != "prim::CallMethod":
+            cls, args = contexts.head(node, [self.expression(each) for each in node.inputs()])
+            self.note(cls)
+            pad, name = "  " * indent, self._fresh("_0")
+            self.lines.append(f"{pad}{name} = {cls}.__new__({cls})")
+            self.lines.append(f"{pad}{self._fresh('_0')} = ({name}).__init__({''.join(f'{each}, ' for each in args)})")
+            self.lines.append(f"{pad}with {name}:")
+            return
         name = f" as {self.name(node.output())}" if node.output().uses() else ""
         self.lines.append("  " * indent + f"with {self.expression(node.input(0))}{name}:")
 
@@ -150,7 +158,7 @@ class Printer:
 
     @staticmethod
     def _fits(node, value):
-        if _scope(node) is not None:
+        if contexts.scope_of(node) is not None:
             return False
         if node.kind() == "prim::TupleConstruct" and any(
             each.user.kind() in ("prim::format_list", "prim::percent_format_list") for each in value.uses()
@@ -297,6 +305,8 @@ class Printer:
         if method is not None:
             return method(node, args)
         space, name = kind.split("::")
+        if kind in _IMPLICIT:
+            return f"annotate({node.output().type().annotation_str}, {args[0]})"
         if kind in _SPECIAL and len(args) == 1:
             return f"{_SPECIAL[kind]}({args[0]})"
         if kind == "aten::__getitem__" and list(node.inputs())[0].type().kind() != "TensorType":
@@ -305,8 +315,6 @@ class Printer:
             return Call(node, args).text()
         return f"ops.{space}.{name}({', '.join(args)})"
 
-        if kind in _IMPLICIT:
-            return f"annotate({node.output().type().annotation_str}, {args[0]})"
     @staticmethod
     def _owner(text):
         return text if re.fullmatch(r"[\w.]+", text) else f"({text})"
@@ -409,11 +417,6 @@ def _of_type(default, type):
     """A default as its parameter has it: ``x: float = 2`` means 2.0, and PyTorch makes no float of an int there."""
     inner = type.getElementType() if type.kind() == "OptionalType" else type
     return float(default) if inner.kind() == "FloatType" and isinstance(default, int) else default
-
-
-def _scope(node):
-    """What a call does that a ``with`` is made of: "enter", "exit", or None."""
-    return node.s("scope") if node.kind() == "prim::CallMethod" and node.hasAttribute("scope") else None
 
 
 def code_of(function):

@@ -138,6 +138,13 @@ class Code:
             self._class(name, node, source)
         return self.found[name]
 
+    def signature_of(self, name, method):
+        """The signature of a method of a class that the texts have, or None."""
+        module, _, last = name.rpartition(".")
+        node = (self.tree(module) or {}).get(last, (None,))[0]
+        found = next((each for each in getattr(node, "body", ()) if getattr(each, "name", None) == method), None)
+        return None if found is None else self._signature(found, self._defaults(found))
+
     def _unique(self, name):
         """The name of a class or function in this process, where another archive may have one of the same name: types are told
         apart by their names. Of archives with the same texts, and no tensors among their constants, each is that of the other.
@@ -266,18 +273,24 @@ class Code:
     def _declared(self, node):
         """Parameters and signature of a definition."""
         arguments = all_arguments(node)
-        given = node.args.defaults
-        defaults = [inspect.Parameter.empty] * (len(node.args.args) - len(given)) + [
-            self._default(each) for each in given
-        ]
+        defaults = self._defaults(node)
         parameters = [
             Parameter(each.arg, self.type_of(each.annotation) if each.annotation else types.TENSOR, default, False)
             for each, default in zip(arguments, defaults)
         ]
+        return parameters, self._signature(node, defaults)
+
+    def _defaults(self, node):
+        given = node.args.defaults
+        missing = [inspect.Parameter.empty] * (len(node.args.args) - len(given))
+        return missing + [self._default(each) for each in given]
+
+    @staticmethod
+    def _signature(node, defaults):
         kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
         try:
-            return parameters, inspect.Signature(
-                [inspect.Parameter(each.name, kind, default=each.default) for each in parameters]
+            return inspect.Signature(
+                [inspect.Parameter(each.arg, kind, default=it) for each, it in zip(all_arguments(node), defaults)]
             )
         except ValueError as error:
             raise ScriptError(f"{node.name}: {error}") from None

@@ -10,7 +10,7 @@ import functools
 import torch
 
 from .. import _ir as ir
-from . import library, operators, quantized, types
+from . import contexts, library, operators, quantized, types
 from .compiler import Emitter
 from .errors import ScriptError
 from .library import FUNCTIONS, SPECIAL
@@ -103,8 +103,12 @@ class TextEmitter(Emitter):
             if name not in members:
                 raise self.error(f"{value} has no member {name!r}")
             return self.graph.insertConstant(members[name], value)
-        if isinstance(value, ir.Type) and value.kind() == "ClassType" and name == "__new__":
+        if name == "__new__" and (
+            isinstance(value, contexts.ContextClass) or (isinstance(value, ir.Type) and value.kind() == "ClassType")
+        ):
             return Static(Form("__new__"))
+        if isinstance(value, contexts.Context) and name == "__init__":
+            return Static(value.init)
         if isinstance(value, ir.Type) and value.kind() == "ClassType":  # hooks stand in a file of their class's name
             code = self.function.source.code
             found = code.find(f"{code.written[value.qualified_name()]}.{name}")
@@ -116,7 +120,7 @@ class TextEmitter(Emitter):
 
     def _of_path(self, path, name):
         full = f"{path.name}.{name}"
-        found = path.code.find(full)
+        found = contexts.class_of(full, path.code) or path.code.find(full)
         return Static(Path(path.code, full) if found is None else found)
 
     def call_python(self, fn, args, kwargs):
@@ -124,6 +128,10 @@ class TextEmitter(Emitter):
             return super().call_python(fn, args, kwargs)
         if isinstance(fn, Operator):
             return self._operator_call(fn, args, kwargs)
+        if isinstance(getattr(fn, "__self__", None), contexts.Context):
+            return fn(args, kwargs)
+        if isinstance(fn, Form) and isinstance(args[0].value, contexts.ContextClass):
+            return Static(contexts.Context(args[0].value))
         if isinstance(fn, Form):
             return self.node("prim::CreateObject", [], [args[0].value]).output()
         if isinstance(fn, TextFunction):
