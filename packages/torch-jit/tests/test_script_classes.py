@@ -271,18 +271,18 @@ def test_comparisons_of_a_dataclass():
     @torch.jit.script
     def compared(a: int, b: int):
         x, y = Version(a, b), Version(2, 3)
-        return x < y, x <= y, x > y, x >= y, x == y
+        return x < y, x <= y, x > y, x >= y, x == y, x != y
 
     for a, b in ((1, 9), (2, 2), (2, 3), (2, 4), (3, 0)):
         x, y = (a, b), (2, 3)
-        assert compared(a, b) == (x < y, x <= y, x > y, x >= y, x == y)
+        assert compared(a, b) == (x < y, x <= y, x > y, x >= y, x == y, x != y)
 
     @torch.jit.script
     def near(a: int, b: int):
-        return Loose(a) == Loose(b)
+        return Loose(a) == Loose(b), Loose(a) != Loose(b)
 
-    assert near(1, 2)
-    assert not near(1, 3)
+    assert near(1, 2) == (True, False)
+    assert near(1, 3) == (False, True)
 
 
 @torch.jit.script

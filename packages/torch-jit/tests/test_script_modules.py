@@ -118,6 +118,14 @@ def test_a_copy_has_parameters_of_its_own():
     assert not torch.equal(compiled(x), other(x))
 
 
+def test_a_lazy_module_without_numbers_is_refused():
+    module = nn.Sequential(nn.LazyLinear(2))
+    with pytest.raises(RuntimeError, match="LazyLinear' has uninitialized parameters weight. Did you forget to run a"):
+        torch.jit.script(module)
+    module(torch.ones(1, 3))
+    assert torch.jit.script(module)(torch.ones(1, 3)).shape == (1, 2)
+
+
 def test_modules_of_one_kind_share_their_methods():
     compiled = torch.jit.script(nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2), nn.Linear(2, 3)))
     first, second, third = (each._c._type().qualified_name() for each in compiled)

@@ -408,6 +408,56 @@ def test_modes_are_put_back_when_a_body_raises():
         assert torch.is_grad_enabled() and not torch.is_autocast_enabled("cpu")
 
 
+def test_tensors_of_bits_are_changed_in_place():
+    def bits(x, y):
+        seen = x
+        x |= 8
+        x &= 13
+        x ^= 3
+        y |= True
+        x[0] |= 64
+        x[:, 1] &= 1
+        x[x > 5] ^= 7
+        return seen, y
+
+    given = lambda: (torch.arange(6).reshape(2, 3), torch.tensor([True, False]))
+    for mine, want in zip(torch.jit.script(bits)(*given()), bits(*given()), strict=True):
+        assert torch.equal(mine, want)
+
+
+def test_an_empty_list_equals_another_whatever_its_elements_are():
+    @torch.jit.script
+    def empty(numbers: list[int], named: dict[str, int]):
+        made = []
+        same = made == numbers
+        return numbers == [], numbers != [], named == {}, same, made
+
+    for each in (empty, saved(empty)):
+        assert each([], {}) == (True, False, True, True, [])
+        assert each([1], {"a": 1}) == (False, True, False, False, [])
+
+
+def test_a_function_of_any_keywords_is_refused_by_its_name():
+    def takes(a: int, **rest: int):
+        return a
+
+    with pytest.raises(
+        torch.jit.frontend.NotSupportedError, match=r"takes: Compiled functions can't take .* \(\*\*rest\)"
+    ):
+
+        @torch.jit.script
+        def run(x: int):
+            return takes(x, b=2)
+
+
+def test_hasattr_knows_modules_of_python():
+    @torch.jit.script
+    def run(x):
+        return x * 2 if hasattr(torch, "relu") and not hasattr(torch, "no_such_function") else x
+
+    assert run(torch.ones(1)).item() == 2
+
+
 def test_both_sides_of_a_choice_take_the_type_that_is_said_of_it():
     @torch.jit.script
     def run(n: int | None) -> tuple[list[int | None], dict[str, int | None], tuple[list[int], int]]:

@@ -33,6 +33,8 @@ from .subscripts import Subscripts
 from .values import Self, Static
 from .whole import as_users, calling
 
+Kind = inspect.Parameter
+
 __all__ = ["Compiler", "Emitter", "Program", "compiler"]
 
 
@@ -132,7 +134,9 @@ class Compiler:
         given = {}
         if emitter is not None:
             items = emitter.bind(signature, args, kwargs or {}, fn.__name__)
-            given = {name: emitter.type_of(item) for name, item in items.items() if emitter.is_value(item)}
+            of_one = lambda name: signature.parameters[name].kind not in (Kind.VAR_POSITIONAL, Kind.VAR_KEYWORD)
+            items = {name: item for name, item in items.items() if of_one(name) and emitter.is_value(item)}
+            given = {name: emitter.type_of(item) for name, item in items.items()}
         passed = signature.bind_partial(*args, **kwargs or {}).arguments
         parameters, saying = self.overloaded(fn, passed, given) or (self.parameters(fn, source, signature, given), fn)
         key = fn, tuple(str(each.type) for each in parameters)

@@ -132,6 +132,10 @@ def _describe(module, memo, apart):
     concrete = Concrete(module)
     concrete.hooks = hooks_of(module)
     for name, value in module._parameters.items():
+        if torch.nn.parameter.is_lazy(value):
+            raise RuntimeError(
+                f"'{torch.typename(type(module))}' has uninitialized parameters {name}. Did you forget to run a forward pass?"
+            )
         _slot(concrete, name, types.NONE if value is None else types.TENSOR, "parameter")
     for name, value in module._buffers.items():
         wanted = _annotation(type(module), name)

@@ -277,6 +277,9 @@ class Expressions:
             if not kinds & {"TensorType", "IntType", "FloatType", "BoolType", "NumberType", "AnyType", "ComplexType"}:
                 return Static(name == "ne")
         if "ClassType" in kinds:
+            of_class = a.type().kind() == "ClassType"
+            if of_class and name == "ne" and self.compiler.method_of_class(a.type(), "__ne__", self) is None:
+                return self.op("__not__", self.truth(self.method(a, "__eq__", [b], {})))  # as Python has it
             return self.method(a, f"__{name}__", [b], {})
         if kinds == {"EnumType"}:
             return self.compare_enums(name, a, b)
@@ -309,7 +312,11 @@ class Expressions:
             return a, self.value(right, a.type() if a.type().kind() == "ListType" else None)
         if b is not None and a is None:
             return self.value(left, b.type() if b.type().kind() == "ListType" else None), b
-        return self.value(left), self.value(right)
+        a, b = self.value(left), self.value(right)
+        for empty, other in ((a, b), (b, a)):
+            if empty in self.empties and empty.type().kind() == other.type().kind():
+                self.value(empty, other.type())  # the elements that it does not have are of the other's type
+        return a, b
 
     def _contains(self, item, whole):
         if isinstance(whole, Static) and isinstance(item, Static):

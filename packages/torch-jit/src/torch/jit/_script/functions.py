@@ -52,7 +52,7 @@ def is_instance(emitter, node):
 def has_attr(emitter, node):
     owner = emitter.visit(node.args[0])
     name = emitter.static(emitter.visit(node.args[1]), "the name in hasattr")
-    if isinstance(owner, Static) and isinstance(owner.value, type):
+    if isinstance(owner, Static) and (isinstance(owner.value, type) or inspect.ismodule(owner.value)):
         return Static(hasattr(owner.value, name))
     if emitter.is_value(owner) and (python := types.PYTHON.get(emitter.type_of(owner).kind())) is not None:
         return Static(hasattr(python, name))

@@ -14,8 +14,8 @@ from .values import Items, Self, Slice, Static, TupleOf
 
 #: operators whose names in place are others than their own with "_" behind
 _IN_PLACE = {
-    "floordiv": "floor_divide_", "and": "__iand__", "or": "__ior__", "xor": "__ixor__", "lshift": "bitwise_left_shift_",
-    "rshift": "bitwise_right_shift_",
+    "floordiv": "floor_divide_", "and": "bitwise_and_", "or": "bitwise_or_", "xor": "bitwise_xor_",
+    "lshift": "bitwise_left_shift_", "rshift": "bitwise_right_shift_",
 }  # fmt: skip
 
 __all__ = ["Subscripts"]
