@@ -352,7 +352,7 @@ def _operator(observer, function, args, kwargs):
         return function(*map(numbers, args, places), **{k: numbers(v, k) for k, v in kwargs.items()})
 
     result = _used(observer, function, given, kwargs, run)
-    if not isinstance(result, (torch.Tensor, tuple, list)) and result is not None and name not in ("_holds", "promote_types"):
+    if not isinstance(result, (torch.Tensor, tuple, list, type(None))) and name not in ("_holds", "promote_types"):
         observer.stop(f"{name} gives a {type(result).__name__}")
     return result
 
