@@ -118,6 +118,42 @@ def test_a_copy_has_parameters_of_its_own():
     assert not torch.equal(compiled(x), other(x))
 
 
+class Twice(nn.Module):
+    def forward(self, x):
+        return x * 2
+
+
+class OfNumber(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.twice = Twice()
+
+    def forward(self, x):
+        return self.twice(3), self.twice(x)
+
+
+class OfPacked(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.GRU(2, 3)
+
+    def forward(self, x: nn.utils.rnn.PackedSequence):
+        return self.layer(x)[1]
+
+
+def test_what_a_parent_passes_is_not_what_a_module_alone_takes():
+    x = torch.rand(4, 2, 2)
+    packed = nn.utils.rnn.pack_padded_sequence(x, torch.tensor([4, 2]))
+    for parent, module, given in ((OfNumber(), Twice(), x), (OfPacked(), nn.GRU(2, 3), packed)):
+        want = parent(given)
+        for _ in range(2):
+            assert same(torch.jit.script(parent)(given), want)
+            script = torch.jit.script(module)
+            script.save(file := io.BytesIO())
+            for each in (script, torch.jit.load(io.BytesIO(file.getvalue()))):
+                assert same(each(x), module(x))
+
+
 def test_a_lazy_module_without_numbers_is_refused():
     module = nn.Sequential(nn.LazyLinear(2))
     with pytest.raises(RuntimeError, match="LazyLinear' has uninitialized parameters weight. Did you forget to run a"):

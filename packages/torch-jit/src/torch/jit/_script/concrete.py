@@ -21,7 +21,7 @@ from .hooks import Hooks, hooks_of
 from .library import REPLACED, is_library
 from .shells import identity, shell_of
 
-__all__ = ["Concrete", "describe", "form_of"]
+__all__ = ["Concrete", "describe", "forget", "form_of"]
 
 _OWN = frozenset(torch.nn.Module().__dict__) - {"training"}
 _shared = {}  # key of a description -> the description
@@ -171,6 +171,12 @@ def _describe(module, memo, apart):
         _shared[key] = concrete
     concrete.release()
     return concrete
+
+
+def forget(concrete):
+    """Let the next module that is like this one be described anew, with methods of its own."""
+    for key in [key for key, each in _shared.items() if each is concrete]:
+        del _shared[key]
 
 
 def _slot(concrete, name, type, kind):

@@ -12,7 +12,7 @@ from .. import _ir as ir
 from .._forms import in_pytorchs_form
 from .calls import modifier
 from .compiler import compiler, loaded
-from .concrete import Concrete, describe, form_of
+from .concrete import Concrete, describe, forget, form_of
 from .convert import Converter, as_interface, to_object
 from .errors import ScriptError
 from .hooks import Attached, of_type, programs
@@ -484,8 +484,12 @@ def compile_module(module):
     names = list(_exported(module))
     if _has_forward(concrete):
         names.insert(0, "forward")
-    for name in names:
-        compiler.method_for(concrete, name)
+    compiled = [compiler.method_for(concrete, name).function.name for name in names]
+    if compiled != names:  # a caller of a module like this one has given the name a program for other types
+        forget(concrete)
+        concrete = describe(module)
+        for name in names:
+            compiler.method_for(concrete, name)
     return wrap(module, {})
 
 
