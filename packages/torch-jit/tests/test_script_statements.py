@@ -425,6 +425,19 @@ def test_tensors_of_bits_are_changed_in_place():
         assert torch.equal(mine, want)
 
 
+class Bytes(torch.nn.Module):
+    def forward(self, x):
+        return x.view(torch.int8), x.view(dtype=torch.int8), x.view(2, 2), x.view(-1)
+
+
+def test_the_same_bytes_are_seen_as_another_dtype():
+    x = torch.tensor([250, 2, 3, 4], dtype=torch.uint8)
+    want = [[-6, 2, 3, 4], [-6, 2, 3, 4], [[250, 2], [3, 4]], [250, 2, 3, 4]]
+    for made in (torch.jit.script(Bytes()), torch.jit.trace(Bytes(), x)):
+        for each in (made, saved(made)):
+            assert [y.tolist() for y in each(x)] == want
+
+
 def test_an_empty_list_equals_another_whatever_its_elements_are():
     @torch.jit.script
     def empty(numbers: list[int], named: dict[str, int]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import torch
 from torch.fx import Node
 
 from ..jit import _ir as ir
@@ -105,7 +106,11 @@ class _Script:
                     f"torch.jit.save: a call of {called} in an exported program: script the module"
                 )
             name = "size" if parts[1] == "sym_size" else parts[1]
-        return self.graph.call(name, args, {key: self.value(each) for key, each in node.kwargs.items()})
+        kwargs = {key: self.value(each) for key, each in node.kwargs.items()}
+        first = next((i for i, each in enumerate(args) if isinstance(each, torch.dtype)), len(args))
+        if first < len(args):  # a dtype is an int here: by its name it is no size
+            kwargs.update(zip([each.name for each in node.target._schema.arguments[first:]], args[first:]))
+        return self.graph.call(name, args[:first], kwargs)
 
     def give(self, program: ExportedProgram, results: Any) -> None:
         """What the method returns, and buffers that it leaves in another state."""

@@ -145,6 +145,13 @@ def cast(emitter, value, dtype):
     return emitter.op("to", value, emitter.value(dtype))
 
 
+@on("TensorType", "view")
+def view(emitter, value, *args, **kwargs):
+    if len(args) == 1 and isinstance(args[0], Static) and isinstance(args[0].value, torch.dtype):
+        args, kwargs = (), {"dtype": args[0]}  # as an int it would be a size
+    return emitter.row("view", [value, *args], kwargs)
+
+
 @on("TensorType", "type_as")
 def type_as(emitter, value, other):
     return emitter.op("to", value, emitter.value(other))

@@ -205,6 +205,12 @@ def _autocast(call):
         call.whole = f'({asked["cpu"]} if torch.eq({call.of("device_type")}, "cpu") else {asked["cuda"]})'
 
 
+def _reinterpreted(call):
+    """A dtype is an int in texts, and one by its place a size."""
+    if "dtype" in call.parameters:
+        call.places, call.named = [call.of("self")], {"dtype": call.of("dtype")}
+
+
 def _shown(call):
     """What is no text is written alike by ``str``."""
     call.whole = f"str({call.texts[0]})"
@@ -230,6 +236,6 @@ _RULES = {
     **dict.fromkeys(("add", "mul", "sub", "div", "true_divide", "floor_divide"), _number_first), "polygamma": _turned, "pad": _padded,
     "bitwise_not": _inverted, "eye": _square, "norm": _normed, "sort": _ordered, "argsort": _ordered, "trapezoid": _integrated,
     "trapz": _integrated, "cumulative_trapezoid": _integrated, "linalg_vander": _nth_vander, "max_unpool3d": _unpooled,
-    "_holds": _held, "is_autocast_enabled": _autocast, "repr": _shown, "huber": _hubered, "_unique": _unique, "_unique_dim": _unique_along, "_unique_consecutive": _unique_runs,
+    "_holds": _held, "is_autocast_enabled": _autocast, "repr": _shown, "view": _reinterpreted, "huber": _hubered, "_unique": _unique, "_unique_dim": _unique_along, "_unique_consecutive": _unique_runs,
     **dict.fromkeys(_POOLS, _unstrided),
 }  # fmt: skip
