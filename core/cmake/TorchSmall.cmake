@@ -39,7 +39,7 @@ endif()
 
 if(NOT wanted_families STREQUAL "all")
   if(wanted_families STREQUAL "inference")
-    set(wanted_families copy unary binary pointwise predicate softmax norm embedding activation matmul contraction view
+    set(wanted_families copy unary binary pointwise predicate softmax attention norm embedding activation matmul contraction view
       create join index reduce sort conv pooling quantized random recurrent)
   endif()
   foreach(family IN LISTS wanted_families)

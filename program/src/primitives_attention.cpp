@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "primitives.h"
+#include "torch/core/ops/attention.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/contraction.h"
 #include "torch/core/ops/copy.h"
@@ -58,6 +59,9 @@ Tensor attention(T query, T key, T value, Attention a) {
   const DType dtype = q.dtype();
   if (is_reduced_floating(dtype))  // scores need more digits than the result
     for (Tensor* t : {&q, &k, &v}) *t = torch::_to_copy(*t, DType::Float32);
+  const auto rounded = [&](T out) { return out.dtype() == dtype ? out : torch::_to_copy(out, dtype); };
+  if (a.dropout == 0 && (q.device().type == DeviceType::CPU || q.is_meta()))
+    return rounded(torch::_attention(q, k, v, a.mask, a.is_causal, scale));
   const Tensor scores = torch::matmul(torch::mul(q, number(scale)), torch::transpose(k, -2, -1));
   if (a.is_causal) {
     const Tensor seen = causal(scores.size(-2), scores.size(-1), q.device());
@@ -76,8 +80,7 @@ Tensor attention(T query, T key, T value, Attention a) {
   else
     weights = torch::_safe_softmax(torch::add(scores, a.mask), -1);
   if (a.dropout > 0) weights = torch::dropout(weights, a.dropout, true);
-  const Tensor out = torch::matmul(weights, v);
-  return out.dtype() == dtype ? out : torch::_to_copy(out, dtype);
+  return rounded(torch::matmul(weights, v));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
   X(special)                     \
   X(predicate)                   \
   X(softmax)                     \
+  X(attention)                   \
   X(norm)                        \
   X(loss)                        \
   X(embedding)                   \

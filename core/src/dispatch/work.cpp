@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "cpu/attention_kernels.h"
 #include "cpu/distance_kernels.h"
 #include "cpu/fft_kernels.h"
 #include "cpu/gemm_kernels.h"
@@ -114,6 +115,8 @@ void choose_instruction_set() {
   set_on_cpu(TORCH_PICK_ISA(narrow_table)());
   set_on_cpu(TORCH_PICK_ISA(softmax_float)());
   set_on_cpu(TORCH_PICK_ISA(softmax_double)());
+  set_on_cpu(TORCH_PICK_ISA(attention_float)());
+  set_on_cpu(TORCH_PICK_ISA(attention_double)());
   set_on_cpu(TORCH_PICK_ISA(norm_float)());
   set_on_cpu(TORCH_PICK_ISA(norm_double)());
   set_on_cpu(TORCH_PICK_ISA(recurrent_float)());

@@ -184,18 +184,22 @@ PyObject* hollow(PyObject*, PyObject* args) {
 
 PyObject* hollow_question(PyObject*, PyObject* o) { return PyBool_FromLong(is_tensor(o) && is_hollow(borrow(o))); }
 
-// Whether something sees the calls with these tensors and would see the pieces of what is written in Python: a trace, a
-// mode, or a class of tensors.
+// Whether something sees the calls with these tensors and would see the pieces of what is written in Python: a mode or
+// a class of tensors and, of kSeen, a trace.
+constexpr unsigned kAsked = key(DispatchKey::Python) | key(DispatchKey::Dispatch);
+constexpr unsigned kSeen = kAsked | key(DispatchKey::Trace);
+template <unsigned By>
 PyObject* watched(PyObject*, PyObject* const* tensors, Py_ssize_t count) {
   unsigned keys = 0;
   for (Py_ssize_t i = 0; i < count; ++i)
     if (is_tensor(tensors[i])) keys |= borrow(tensors[i])->keys;
-  return PyBool_FromLong(keys_in_force(keys) &
-                         (key(DispatchKey::Trace) | key(DispatchKey::Python) | key(DispatchKey::Dispatch)));
+  return PyBool_FromLong(keys_in_force(keys) & By);
 }
 
 PyMethodDef functions[] = {
-    {"_is_watched", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(watched)), METH_FASTCALL,
+    {"_is_dispatched", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(watched<kAsked>)), METH_FASTCALL,
+     "_is_dispatched(*tensors)\n--\n\nWhether a mode or a class of tensors sees the operators that are called."},
+    {"_is_watched", reinterpret_cast<PyCFunction>(reinterpret_cast<void*>(watched<kSeen>)), METH_FASTCALL,
      "_is_watched(*tensors)\n--\n\nWhether a trace, a mode or a class of tensors sees the operators that are called."},
     {"_set_dispatch_mode", set_mode, METH_O,
      "_set_dispatch_mode(on)\n--\n\nWhether this thread has a mode that sees operators."},

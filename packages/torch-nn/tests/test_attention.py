@@ -7,8 +7,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, bias, flex_attention, sdpa_kernel, varlen
-from torch.nn.functional import _tiled
-from torch.nn.functional._ops import ops
+from torch.nn.functional import attention
 
 
 def qkv(length=4, size=6, heads=2):
@@ -185,29 +184,30 @@ ATTENDS = {
 
 
 @pytest.mark.parametrize("kind", ATTENDS)
-@pytest.mark.parametrize("at_once", [1, 3000, 50000])
-def test_attention_by_tiles_is_attention(kind, at_once, monkeypatch):
+def test_attention_is_what_its_operators_compute(kind, monkeypatch):
     torch.manual_seed(0)
     heads = 3 if "heads" in kind else 6
     sizes = (2, 6, 70, 8), (2, heads, 90, 8), (2, heads, 90, 5)
     given = [torch.randn(*size, dtype=torch.float64, requires_grad=True) for size in sizes]
     results = []
-    for limit in (10**9, at_once):
-        monkeypatch.setattr(_tiled, "_AT_ONCE", limit)
+    for watched in (False, True):  # what watches operators sees those that attention is composed of
+        monkeypatch.setattr(attention._seams, "is_dispatched", lambda *_, watched=watched: watched)
         out = F.scaled_dot_product_attention(*given, **ATTENDS[kind])
-        assert (type(out.grad_fn).__name__ == "TiledBackward") == (limit == at_once)
+        last = out.grad_fn.next_functions[0][0] if kind == "fewer heads of keys" else out.grad_fn
+        assert ("Attention" in type(last).__name__) != watched
         results.append((out, *torch.autograd.grad(out.cos().sum(), given)))
-    for whole, tiled in zip(*results, strict=True):
-        torch.testing.assert_close(tiled, whole, rtol=1e-12, atol=1e-12)
+    for whole, composed in zip(*results, strict=True):
+        torch.testing.assert_close(whole, composed, rtol=1e-12, atol=1e-12)
 
 
-def test_attention_by_tiles_differentiates_twice_and_under_transforms(monkeypatch):
-    monkeypatch.setattr(_tiled, "_AT_ONCE", 500)
+def test_attention_differentiates_twice_and_under_transforms():
     torch.manual_seed(0)
     given = [torch.randn(2, 36, 3, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+    mask = torch.randn(36, 36, dtype=torch.float64, requires_grad=True)
     causal = partial(F.scaled_dot_product_attention, is_causal=True)
     assert torch.autograd.gradcheck(causal, given, fast_mode=True)
-    assert torch.autograd.gradgradcheck(F.scaled_dot_product_attention, given, fast_mode=True)
+    assert torch.autograd.gradcheck(F.scaled_dot_product_attention, (*given, mask), fast_mode=True)
+    assert torch.autograd.gradgradcheck(F.scaled_dot_product_attention, (*given, mask), fast_mode=True)
     plain = [x.detach() for x in given]
     batches = [torch.stack([x, 2 * x]) for x in plain]
     torch.testing.assert_close(torch.vmap(causal)(*batches)[1], causal(*(2 * x for x in plain)))
@@ -217,18 +217,12 @@ def test_attention_by_tiles_differentiates_twice_and_under_transforms(monkeypatc
     torch.testing.assert_close(tangent, (moved[0] - moved[1]) / (2 * step), rtol=1e-6, atol=1e-8)
 
 
-def test_attention_never_holds_more_scores_than_a_tile(monkeypatch):
-    biggest = 0
-
-    def softmax(x, dim, plain=ops.softmax):
-        nonlocal biggest
-        biggest = max(biggest, x.numel())
-        return plain(x, dim)
-
-    monkeypatch.setattr(ops, "softmax", softmax)
-    q = torch.randn(2, 4, 1024, 8, requires_grad=True)
-    F.scaled_dot_product_attention(q, q, q).sum().backward()
-    assert 0 < biggest <= 1 << 20
+def test_attention_never_holds_all_scores():
+    torch.memory.reset_peak()
+    start = torch.memory.stats()["in_use"]
+    q = torch.randn(1, 8, 2048, 8, requires_grad=True)
+    F.scaled_dot_product_attention(q, q, q, is_causal=True).sum().backward()
+    assert torch.memory.stats()["peak_in_use"] - start < 8 * 2048 * 2048 * 4 / 4
 
 
 def test_a_bias_is_not_added_to_keys_that_are_given():

@@ -2,6 +2,7 @@
 // includes theirs (ops/<family>.h), so that a change of a row compiles what uses its family.
 #pragma once
 #include "torch/core/ops/activation.h"
+#include "torch/core/ops/attention.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/contraction.h"
 #include "torch/core/ops/conv.h"

@@ -5,6 +5,7 @@ namespace torch::autograd {
 
 #define TORCH_FOR_EACH_DERIVATIVE_FAMILY(X) \
   X(activation)                             \
+  X(attention)                              \
   X(binary)                                 \
   X(conv)                                   \
   X(copy)                                   \

@@ -31,6 +31,7 @@ from ._C import _disabled_torch_function_impl as no_torch_function
 from ._C import _end_range as end_range
 from ._C import _from_handle as from_handle
 from ._C import _handle as handle
+from ._C import _is_dispatched as is_dispatched
 from ._C import _is_watched as is_watched
 from ._C import _operator as operator
 from ._C import _profiling as is_profiling
@@ -134,7 +135,7 @@ LATER = {
 
 __all__ = [
     "Registered", "UntypedStorage", "begin_range", "crc32c", "end_range", "from_handle", "handle", "is_casting",
-    "is_profiling", "is_watched", "later", "no_torch_dispatch", "no_torch_function", "operator", "rows", "storage_from_buffer", "swap", "tensor_over",
+    "is_profiling", "is_dispatched", "is_watched", "later", "no_torch_dispatch", "no_torch_function", "operator", "rows", "storage_from_buffer", "swap", "tensor_over",
 ]  # fmt: skip
 
 __getattr__, _ = later(globals(), names=LATER, base="torch")

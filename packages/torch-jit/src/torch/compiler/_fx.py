@@ -259,6 +259,9 @@ def _call(node, inputs):
         elif value is not None:
             kwargs[name] = value
     space, name = node.kind().split("::")
+    if name == "_attention":  # as users know it
+        *args, causal, scale = args
+        name, kwargs = "scaled_dot_product_attention", {"is_causal": causal, "scale": scale}
     return getattr(getattr(torch.ops, space), name), tuple(args), kwargs
 
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["attention_in"]
 
 
-def attention_in(own: Callable[..., Any], tracer_of: Callable[[], Any]) -> Any:
-    """What stands for ``scaled_dot_product_attention`` while a trace is recorded."""
+def attention_in(own: Callable[..., Any], composed: Callable[..., Any], tracer_of: Callable[[], Any]) -> Any:
+    """What stands for ``scaled_dot_product_attention`` while a trace is recorded; ``composed`` is of PyTorch's operators."""
 
     @functools.wraps(own)
     def attention(
@@ -23,8 +23,10 @@ def attention_in(own: Callable[..., Any], tracer_of: Callable[[], Any]) -> Any:
     ) -> Any:  # fmt: skip
         tracer, masks = tracer_of(), [] if attn_mask is None else [attn_mask]
         call = lambda: own(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
-        if not is_plain(tracer, query, key, value, *masks):
+        if tracer is None:
             return call()
+        if not is_plain(tracer, query, key, value, *masks):
+            return composed(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
         scaled = None if scale is None else float(scale)
         given = [query, key, value, attn_mask, float(dropout_p), bool(is_causal), scaled, bool(enable_gqa)]
         return operator(tracer, "aten::scaled_dot_product_attention", given, call)

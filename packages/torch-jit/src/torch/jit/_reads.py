@@ -227,7 +227,7 @@ def _layer_standins():
     return {
         **{(base, name): standin for name, standin in layers.items()},
         (resizes, "_run"): resizing_in(resizes._run, current, _sizes),
-        attend: attention_in(getattr(*attend), current),
+        attend: attention_in(getattr(*attend), getattr(attention, "_composed", getattr(*attend)), current),
     }
 
 

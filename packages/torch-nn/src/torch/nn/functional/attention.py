@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 
 import torch
 from torch import _seams
 from torch._seams import in_lower_precision
 
-from . import _tiled
 from ._ops import ops
 from .dropout import dropout
 
@@ -75,23 +73,44 @@ def _attend(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gq
         out = _seams.attention_on_cuda(query, key, value, attn_mask, is_causal, scale, enable_gqa, dropout_p)
         if out is not None:
             return out
+    if dropout_p == 0 and not query.is_cuda and not _seams.is_dispatched(query, key, value):
+        return _in_pieces(query, key, value, attn_mask, is_causal, scale, enable_gqa)
+    return _composed(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
+
+
+def _in_pieces(query, key, value, attn_mask, is_causal, scale, enable_gqa):
+    """Attention by the operator that holds the scores of some queries at a time."""
+    heads = key.shape[-3] if enable_gqa else None
+    if enable_gqa:  # a dim of the heads that share one of the keys
+        query, key, value = query.unflatten(-3, (heads, -1)), key.unsqueeze(-3), value.unsqueeze(-3)
+        if attn_mask is not None and attn_mask.dim() > 2:
+            own = attn_mask.shape[-3] > 1
+            attn_mask = attn_mask.unflatten(-3, (heads, -1)) if own else attn_mask.unsqueeze(-3)
+    scale, dtype = _scale(query) if scale is None else scale, query.dtype
+    query, key, value = _wide(query, key, value)
+    out = ops._attention(query, key, value, attn_mask, is_causal, scale).to(dtype)
+    return out.flatten(-4, -3) if enable_gqa else out
+
+
+def _composed(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
+    """Attention with all scores at once, by operators."""
     if enable_gqa:
         key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
         value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
-    scale = 1 / math.sqrt(query.shape[-1] or 1) if scale is None else scale
-    dtype = query.dtype
-    if dtype in (torch.float16, torch.bfloat16):  # scores need more digits than the result
-        query, key, value = query.float(), key.float(), value.float()
-    if dropout_p == 0 and _tiled.pays(query, key, value, attn_mask):
-        from ._tiled_function import Tiled
+    scale, dtype = _scale(query) if scale is None else scale, query.dtype
+    return _whole(*_wide(query, key, value), attn_mask, dropout_p, is_causal, scale).to(dtype)
 
-        whole = partial(_whole, attn_mask=attn_mask, dropout_p=0.0, is_causal=is_causal, scale=scale)
-        return Tiled.apply(whole, attn_mask, is_causal, scale, query, key, value).to(dtype)
-    return _whole(query, key, value, attn_mask, dropout_p, is_causal, scale).to(dtype)
+
+def _scale(query):
+    return 1 / math.sqrt(query.shape[-1] or 1)
+
+
+def _wide(*tensors):
+    """Tensors in which scores are computed: they need more digits than the result."""
+    return tensors if tensors[0].dtype not in (torch.float16, torch.bfloat16) else [t.float() for t in tensors]
 
 
 def _whole(query, key, value, attn_mask, dropout_p, is_causal, scale):
-    """Attention with all scores at once."""
     scores = torch.matmul(query * scale, key.transpose(-2, -1))
     if is_causal:
         length, size = scores.shape[-2:]
