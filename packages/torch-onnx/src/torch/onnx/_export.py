@@ -29,6 +29,26 @@ def _known_as(step: Step) -> str:
     return f"complex.{step.name}" if is_complex else step.name
 
 
+def _in_a_row(w: Writer, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of an operator along a dim: of a tensor without dims it is that of a row of one element, in torch alone."""
+    first = next((each for each in arguments.values() if isinstance(each, Value)), None)
+    if (
+        arguments.get("dim") in (None, [])
+        or first is None
+        or first.number
+        or first.shape != ()
+        or w.step.name == "unsqueeze"
+    ):
+        return arguments
+    found = dict(arguments)
+    for name, value in arguments.items():
+        if (value is first or name in ("index", "src", "source")) and getattr(value, "shape", None) == ():
+            row = w.reshape(value if isinstance(value, Value) else w.const(value), [1])
+            found[name] = Value(row, value.dtype, (1,))
+            w.names[found[name]] = row
+    return found
+
+
 def refuse_missing(program: Program, opset: int, own: dict) -> None:
     """Names all operators without a rule at once, each with the lines that call it."""
     absent: dict[str, list[str]] = {}
@@ -134,8 +154,9 @@ class Exporter:
             {"prim.if": self._if, "prim.loop": self._loop, "prim.scan": self._scan}[step.name](step)
             return
         rule = find(step, w.opset, self.own)
+        arguments = _in_a_row(w, step.arguments) if rule is table().get(step.name) else step.arguments
         try:
-            found = rule.write(w, SimpleNamespace(**step.arguments), step.results)
+            found = rule.write(w, SimpleNamespace(**arguments), step.results)
         except (NotImplementedError, OnnxExporterError) as error:
             raise type(error)(f"{step.place}: {step.name}: {error}") from error
         except Exception as error:
@@ -148,7 +169,7 @@ class Exporter:
                 f"{step.place}: the rule for {step.name} gave {len(names)} of {len(step.results)} results"
             )
         for value, name in zip(step.results, names, strict=False):
-            w.names[value] = name
+            w.names[value] = name if arguments is step.arguments or value.shape != () else w.reshape(name, [])
 
     # --- blocks ---
 

@@ -292,7 +292,7 @@ def _squeezed(a, example):
     sizes, dims = a.sizes(), a.plain("dim")
     if dims is None:
         return None
-    gone = {d % len(sizes) for d in ([dims] if isinstance(dims, int) else dims)}
+    gone = {d % max(len(sizes), 1) for d in ([dims] if isinstance(dims, int) else dims)}
     return [size for d, size in enumerate(sizes) if d not in gone]
 
 

@@ -135,7 +135,10 @@ def masked_select(w, a, out):
 
 @rule("nonzero", "argwhere")
 def nonzero(w, a, out):
-    return w.op("Transpose", nonzero_of(w, a.self), perm=[1, 0])
+    found = nonzero_of(w, a.self)
+    if a.self.rank == 0:  # a row for each dim, of which there is none: onnxruntime gives one
+        found = w.slice(found, 0, 0, 0)
+    return w.op("Transpose", found, perm=[1, 0])
 
 
 def nonzero_of(w, x):
@@ -153,13 +156,15 @@ def nonzero_tuple(w, a, out):
 def one_hot(w, a, out):
     if a.num_classes < 0:
         raise NotImplementedError("one_hot without num_classes asks for values")
-    return w.op(
+    x = a.tensor if hasattr(a, "tensor") else a.self
+    found = w.op(
         "OneHot",
-        a.tensor if hasattr(a, "tensor") else a.self,
+        w.reshape(x, [1]) if x.rank == 0 else x,
         w.const([a.num_classes], torch.int64),
         w.const([0, 1], torch.int64),
         axis=-1,
     )
+    return w.reshape(found, [a.num_classes]) if x.rank == 0 else found
 
 
 @rule("embedding_bag")

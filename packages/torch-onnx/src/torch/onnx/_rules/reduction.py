@@ -58,8 +58,6 @@ def max_(w, a, out):
     name, dtype = comparable(w, a.self)
     if not hasattr(a, "dim"):
         return w.cast(w.reduce(f"Reduce{kind}", name, None, False), a.self.dtype, dtype)
-    if a.self.rank == 0:
-        return w.name(a.self), w.const(0)
     values = w.cast(w.reduce(f"Reduce{kind}", name, [a.dim], a.keepdim), a.self.dtype, dtype)
     return values, w.op(f"Arg{kind}", name, axis=a.dim, keepdims=int(a.keepdim))
 
@@ -187,8 +185,7 @@ def logsumexp(w, a, out):
 
 @rule("cumsum")
 def cumsum(w, a, out):
-    x = w.cast(a.self, out[0].dtype)
-    return x if a.self.rank == 0 else w.op("CumSum", x, w.const(a.dim, torch.int64))
+    return w.op("CumSum", w.cast(a.self, out[0].dtype), w.const(a.dim, torch.int64))
 
 
 @rule("diff")

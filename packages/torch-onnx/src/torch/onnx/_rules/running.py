@@ -34,8 +34,6 @@ def _limit(dtype, highest):
 @rule("cummax", "cummin")
 def cummax(w, a, out):
     x, dtype = a.self, a.self.dtype
-    if x.rank == 0:
-        return w.name(x), w.const(0)
     dim, kind = a.dim % x.rank, w.step.name[3:].capitalize()
     name = w.cast(x, torch.int32) if dtype == torch.bool else w.name(x)
     counted = torch.int32 if dtype == torch.bool else dtype
@@ -56,8 +54,6 @@ def cummax(w, a, out):
 @rule("cumprod")
 def cumprod(w, a, out):
     x, dtype = a.self, out[0].dtype
-    if x.rank == 0:
-        return w.cast(x, dtype)
     dim = a.dim % x.rank
     return w.reduce("ReduceProd", before(w, x, w.cast(x, dtype), dim, 1, dtype), [dim + 1], False)
 
@@ -65,8 +61,6 @@ def cumprod(w, a, out):
 @rule("logcumsumexp")
 def logcumsumexp(w, a, out):
     x, dtype = a.self, out[0].dtype
-    if x.rank == 0:
-        return w.name(x)
     dim = a.dim % x.rank
     wide = before(w, x, w.cast(x, dtype), dim, -math.inf, dtype)
     top = w.reduce("ReduceMax", wide, [dim + 1], True)

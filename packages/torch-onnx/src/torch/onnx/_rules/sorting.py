@@ -22,18 +22,15 @@ def _ordered(w, x, dim, descending, count=None):
 
 @rule("topk")
 def topk(w, a, out):
-    if a.self.rank == 0:
-        return w.name(a.self), w.const(0)
     return _ordered(w, a.self, a.dim, a.largest, a.k)
 
 
 @rule("sort", "argsort", "msort")
 def sort(w, a, out):
     dim, descending = (0, False) if w.step.name == "msort" else (a.dim, a.descending)
-    if a.self.rank == 0:
-        values, places = w.name(a.self), w.const(0)
-    else:
-        values, places = _ordered(w, a.self, dim, descending)
+    if a.self.rank == 0:  # of msort, which names no dim
+        return w.name(a.self)
+    values, places = _ordered(w, a.self, dim, descending)
     return {"argsort": places, "msort": values}.get(w.step.name, (values, places))
 
 
