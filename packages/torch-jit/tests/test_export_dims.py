@@ -1,6 +1,7 @@
 """Which sizes may change: the forms in which ``dynamic_shapes`` says it."""
 
 import dataclasses
+import functools
 import io
 
 import pytest
@@ -148,3 +149,36 @@ def test_suggested_fixes_of_an_export_make_it_work():
 def test_other_messages_are_refused(message, text):
     with pytest.raises(UserError, match=text):
         refined(message, ({0: Dim("a")},))
+
+
+def test_caches_of_users_keep_no_size_that_may_change():
+    def places(sizes, times):
+        return (sizes[0], times, *sizes[1:])
+
+    kept = functools.lru_cache(places)
+
+    def repeated(x):  # as einops does
+        try:
+            sizes = kept(tuple(x.shape), 2)
+        except TypeError:
+            sizes = places(tuple(x.shape), 2)
+        return x.unsqueeze(1).expand(sizes)
+
+    class Repeats(torch.nn.Module):
+        def forward(self, x):
+            return repeated(x)
+
+    x, y = torch.rand(2, 3), torch.rand(5, 3)
+    repeated(x)
+    program = torch.export.export(Repeats(), (x,), dynamic_shapes=({0: torch.export.Dim("b")},))
+    assert torch.equal(program.module()(y), repeated(y))
+    assert all(type(size) is int for size in kept(tuple(x.shape), 2))
+
+
+def test_a_size_that_may_change_is_no_key():
+    class Looks(torch.nn.Module):
+        def forward(self, x):
+            return x * {2: 3.0}.get(x.shape[0], 1.0)
+
+    with pytest.raises(TypeError, match=r"unhashable type: b, a size that may change"):
+        torch.export.export(Looks(), (torch.rand(2, 3),), dynamic_shapes=({0: torch.export.Dim("b")},))

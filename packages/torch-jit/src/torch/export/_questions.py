@@ -196,7 +196,17 @@ class _Named(_Symbolic, int):
     __xor__, __rxor__ = _arithmetic("^", operator.xor)
     __lshift__, __rlshift__ = _arithmetic("<<", operator.lshift)
     __rshift__, __rrshift__ = _arithmetic(">>", operator.rshift)
-    __hash__ = int.__hash__
+
+    def __hash__(self) -> int:
+        """Caches of users would keep a size for longer than the export, and compare it with others: as in PyTorch they are
+        refused (einops goes without its cache then). Those of torch are not.
+        """
+        if str(sys._getframe(1).f_globals.get("__name__")).partition(".")[0] != "torch":
+            raise TypeError(
+                f"unhashable type: {self.text}, a size that may change, is no key of a dict, a set or a cache"
+            )
+        return int.__hash__(self)
+
     __ceil__ = __floor__ = __trunc__ = lambda self: self
 
     def __invert__(self) -> int:
