@@ -21,8 +21,9 @@ class Known:
     ``example`` tells dtypes, numbers of dims and what comes next on the example; what the file is written by is ``fixed``.
     """
 
-    def __init__(self, example: Any, value: Value | None = None, depth: int = 0) -> None:
+    def __init__(self, example: Any, value: Value | None = None, depth: int = 0, size: int | str | None = None) -> None:
         self.example, self.value = example, value
+        self.size = size  # of a number: the name of the size that it is
         self.depth = depth  # of the block that made it
         self.origin: tuple[Known, str, dict] | None = None  # of a view: what it is one of, by which operator
         self.perhaps: Known | None = None  # what it has the memory of, or not, as sizes decide

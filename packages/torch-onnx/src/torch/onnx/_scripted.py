@@ -82,8 +82,10 @@ class Walk(Numbers, Writes, Blocks):
 
     # --- values ---
 
-    def _fresh(self, name: str, concrete: Any, moves: bool = False, sizes: Sequence[int | None] | None = None) -> Known:
-        """A new value; where its sizes may change, those that are told in ``sizes`` do not."""
+    def _fresh(
+        self, name: str, concrete: Any, moves: bool = False, sizes: Sequence[int | str | None] | None = None
+    ) -> Known:
+        """A new value; where its sizes may change, those that are known stand in ``sizes``."""
         self._count += 1
         if isinstance(concrete, torch.Tensor):
             shape = tuple(concrete.shape)
@@ -226,7 +228,7 @@ class Walk(Numbers, Writes, Blocks):
         elif kind == "prim::device":
             found = [Known(inputs[0].example.device)]
         elif kind == "prim::NumToTensor":
-            found = [Known(torch.tensor(inputs[0].example), inputs[0].value)]
+            found = [Known(torch.tensor(inputs[0].example), inputs[0].value, size=inputs[0].size)]
         elif kind in ("prim::ListConstruct", "prim::TupleConstruct"):
             found = [Known(inputs, depth=self._depth)]
         elif kind == "prim::DictConstruct":
@@ -374,7 +376,7 @@ class Walk(Numbers, Writes, Blocks):
                 )
             ]
         if name == "Int" and tensors and inputs[0].example.dtype == torch.int64 and inputs[0].example.dim() == 0:
-            return [Known(int(inputs[0].example), _unless_constant(inputs[0].value))]
+            return [Known(int(inputs[0].example), _unless_constant(inputs[0].value), size=inputs[0].size)]
         if name in ("Int", "Float") and tensors:
             raise self._refuse(node, f"aten::{name} of a tensor cannot be written")
         if name == "slice" and isinstance(inputs[0].example, list):
@@ -470,7 +472,9 @@ class Walk(Numbers, Writes, Blocks):
         dim = self._fixed(node, inputs[1], "the size of a dim")
         if x.value is None or isinstance(x.value.shape[dim], int):
             return Known(x.example.shape[dim])
-        return self._emit(node, "sym_size", {"self": x, "dim": Known(dim)}, x.example.shape[dim], steps)
+        found = self._emit(node, "sym_size", {"self": x, "dim": Known(dim)}, x.example.shape[dim], steps)
+        found.size = x.value.shape[dim]
+        return found
 
 
 #: parameters by which an operator is written, whose values the file cannot compute

@@ -1,13 +1,15 @@
-"""Sizes of an operator's result that are the same whatever the sizes are that may change.
+"""Sizes of an operator's result that are known, whatever the sizes are that may change.
 
-Where one size of a script's inputs may change, each size of each tensor might. A rule tells which do not: the columns of what
-``linear`` gives are the rows of its weight. An operator without a rule has no such size.
+Where one size of a script's inputs may change, each size of each tensor might. A rule tells which do not (the columns of what
+``linear`` gives are the rows of its weight), and which are sizes of an argument, by their names. An operator without a rule has
+no such size.
 """
 
 from __future__ import annotations
 
 import functools
 import math
+from collections import Counter
 
 import torch
 
@@ -18,8 +20,9 @@ __all__ = ["certain", "sizes_of"]
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Any
 
-    Sizes = list[int | None]  # None is a size that may change
+    Sizes = list[int | str | None]  # a name is that of a size that may change, None is one of which nothing is known
 
 #: results are as the first argument is
 _ALIKE = (
@@ -46,7 +49,7 @@ _WITHOUT = (
 
 
 def certain(name: str, given: Mapping[str, Known], example: torch.Tensor) -> Sizes:
-    """For each dim of a result, its size where that does not change.
+    """For each dim of a result, its size where that is known.
 
     >>> x = Known(torch.ones(2, 3))
     >>> certain("relu", {"self": x}, torch.ones(2, 3))
@@ -56,7 +59,9 @@ def certain(name: str, given: Mapping[str, Known], example: torch.Tensor) -> Siz
     found = None if rule is None else rule(_Arguments(given), example)
     if found is None or len(found) != example.dim():
         return [None] * example.dim()
-    return [size if size == real else None for size, real in zip(found, example.shape, strict=True)]
+    return [
+        size if isinstance(size, str) or size == real else None for size, real in zip(found, example.shape, strict=True)
+    ]
 
 
 class _Arguments:
@@ -74,16 +79,13 @@ class _Arguments:
         return [sizes_of(leaf) for each in self.given.values() for leaf in leaves(each) if _is_tensor(leaf)]
 
     def plain(self, name: str, other=None):
-        """A number, or a list of numbers and (for what may change) None."""
+        """A number, or a list of them; the name of a size, and None for another number that may change."""
         known = self.given.get(name, other)
         if not isinstance(known, Known):
             return known
         if isinstance(known.example, list):
-            return [
-                each if not isinstance(each, Known) else each.example if each.value is None else None
-                for each in known.example
-            ]
-        return known.example if known.value is None else None
+            return [_number(each) for each in known.example]
+        return _number(known)
 
     def is_fixed(self, *names: str) -> bool:
         """Whether these do not change."""
@@ -94,16 +96,23 @@ class _Arguments:
         return self.is_fixed(*list(self.given)[1:])
 
 
+def _number(known):
+    return known if not isinstance(known, Known) else known.example if known.value is None else known.size
+
+
 def _is_tensor(known: Known) -> bool:
     return isinstance(known.example, torch.Tensor)
 
 
 def sizes_of(known: Known) -> Sizes:
-    """The sizes of a tensor, None where one may change."""
+    """The sizes of a tensor, and the names of those that may change."""
     if not _is_tensor(known):
         return []
-    shape = known.example.shape if known.value is None or known.value.shape is None else known.value.shape
-    return [size if isinstance(size, int) else None for size in shape]
+    return list(known.example.shape if known.value is None or known.value.shape is None else known.value.shape)
+
+
+def _are_fixed(sizes: Sizes) -> bool:
+    return all(isinstance(size, int) for size in sizes)
 
 
 _RULES: dict[str, Callable[[_Arguments, torch.Tensor], Sizes | None]] = {}
@@ -125,8 +134,13 @@ def _alike(a, example):
 def _together(*shapes: Sizes) -> Sizes:
     """The sizes of tensors that are spread over each other: one that is not 1 is that of all."""
     rank = max(map(len, shapes), default=0)
-    aligned = zip(*([1] * (rank - len(shape)) + shape for shape in shapes))
-    return [next((s for s in sizes if s not in (None, 1)), None if None in sizes else 1) for sizes in aligned]
+    aligned = zip(*([1] * (rank - len(shape)) + list(shape) for shape in shapes))
+    return [_widest(set(sizes) - {1}) for sizes in aligned]
+
+
+def _widest(sizes: set) -> int | str | None:
+    surely = next((size for size in sizes if isinstance(size, int)), None)
+    return surely if surely is not None else 1 if not sizes else sizes.pop() if len(sizes) == 1 else None
 
 
 @_rule(*_TOGETHER)
@@ -173,53 +187,17 @@ def _attention(a, example):
     return [*a.sizes()[:-1], a.sizes("value")[-1]]
 
 
-@_rule("conv1d", "conv2d", "conv3d")
-def _convolution(a, example):
+def _convolution(n, transposed, a, example):
     image, weight = a.sizes(), a.sizes("weight")
-    n = len(weight) - 2
-    whole = None not in weight[2:]
-    return [*image[: -n - 1], weight[0], *_where_known(image[-n:] if whole else [None] * n, example)]
+    channels = weight[0]
+    if transposed:
+        channels = weight[1] * a.plain("groups", 1) if isinstance(weight[1], int) else None
+    batch = image[: -n - 1]
+    return [*batch, channels, *([None] * n if not _are_fixed(weight[2:]) else _by_dim(image, example, n)[-n:])]
 
 
-@_rule("conv_transpose1d", "conv_transpose2d", "conv_transpose3d")
-def _transposed_convolution(a, example):
-    image, weight = a.sizes(), a.sizes("weight")
-    n = len(weight) - 2
-    channels = None if weight[1] is None else weight[1] * a.plain("groups", 1)
-    whole = None not in weight[2:]
-    return [*image[: -n - 1], channels, *_where_known(image[-n:] if whole else [None] * n, example)]
-
-
-def _where_known(sizes: Sizes, example: torch.Tensor) -> Sizes:
-    """The last sizes of the result, each of which follows from the one of the input in its place, and from constants."""
-    last = example.shape[example.dim() - len(sizes) :]
-    return [None if size is None else real for size, real in zip(sizes, last, strict=True)]
-
-
-@_rule(
-    *(f"{kind}_pool{n}d" for n in (1, 2, 3) for kind in ("max", "avg")), "pad", "constant_pad_nd", "reflection_pad", "replication_pad", "repeat", "glu", "slice",
-)  # fmt: skip
-def _dim_by_dim(a, example):
-    sizes, dim = a.sizes(), a.plain("dim")
-    if a.rest_is_fixed() and example.dim() == len(sizes):
-        return _where_known(sizes, example)
-    return [None if d == dim % len(sizes) else size for d, size in enumerate(sizes)] if isinstance(dim, int) else None
-
-
-@_rule("narrow", "topk")
-def _cut(a, example):
-    sizes = a.sizes()
-    if sizes:
-        sizes[a.plain("dim")] = a.plain("length" if "length" in a.given else "k")
-    return sizes
-
-
-@_rule("split", "split_with_sizes", "chunk", "unsafe_chunk", "tensor_split")
-def _parts(a, example):
-    sizes = a.sizes()
-    dim = a.plain("dim") % len(sizes)
-    sizes[dim] = example.shape[dim] if a.rest_is_fixed() and sizes[dim] is not None else None
-    return sizes
+def _pooled(n, a, example):
+    return _by_dim(a.sizes(), example, n)
 
 
 def _adaptive(n, a, example):
@@ -231,7 +209,46 @@ def _adaptive(n, a, example):
 
 
 for _n in (1, 2, 3):
+    _rule(f"conv{_n}d")(functools.partial(_convolution, _n, False))
+    _rule(f"conv_transpose{_n}d")(functools.partial(_convolution, _n, True))
+    _rule(f"max_pool{_n}d", f"avg_pool{_n}d")(functools.partial(_pooled, _n))
     _rule(f"adaptive_avg_pool{_n}d", f"adaptive_max_pool{_n}d")(functools.partial(_adaptive, _n))
+
+
+def _by_dim(sizes: Sizes, example: torch.Tensor, n: int) -> Sizes:
+    """Sizes of a result, the last n of which follow each from that of the input in its place, and from constants."""
+    kept = len(sizes) - n
+    return [
+        *sizes[:kept],
+        *(real if isinstance(s, int) else None for s, real in zip(sizes[kept:], example.shape[kept:])),
+    ]
+
+
+@_rule("pad", "constant_pad_nd", "reflection_pad", "replication_pad")
+def _padded(a, example):
+    return _by_dim(a.sizes(), example, len(a.plain("pad")) // 2) if a.is_fixed("pad") else None
+
+
+@_rule("repeat")
+def _repeated(a, example):
+    sizes = a.sizes()
+    return _by_dim(sizes, example, len(sizes)) if a.rest_is_fixed() and example.dim() == len(sizes) else None
+
+
+@_rule("glu", "slice", "split", "split_with_sizes", "chunk", "unsafe_chunk", "tensor_split")
+def _along(a, example):
+    sizes = a.sizes()
+    dim = a.plain("dim") % len(sizes)
+    sizes[dim] = example.shape[dim] if a.rest_is_fixed() and isinstance(sizes[dim], int) else None
+    return sizes
+
+
+@_rule("narrow", "topk")
+def _cut(a, example):
+    sizes = a.sizes()
+    if sizes:
+        sizes[a.plain("dim")] = a.plain("length" if "length" in a.given else "k")
+    return sizes
 
 
 @_rule("interpolate")
@@ -252,15 +269,10 @@ def _einsum(a, example):
     inputs, arrow, result = a.plain("equation").replace(" ", "").partition("->")
     if not arrow or "." in inputs:
         return None
-    known = {}
+    known: dict[str, Any] = {}
     for letters, sizes in zip(inputs.split(","), a.tensors(), strict=True):
-        known.update(
-            {
-                letter: size
-                for letter, size in zip(letters, sizes, strict=True)
-                if size not in (None, 1) or letter not in known
-            }
-        )
+        for letter, size in zip(letters, sizes, strict=True):
+            known[letter] = _widest({known.get(letter, 1), size} - {1})
     return [known[letter] for letter in result]
 
 
@@ -299,40 +311,56 @@ def _squeezed(a, example):
 @_rule("expand", "broadcast_to")
 def _expanded(a, example):
     wanted, sizes = a.plain("size"), a.sizes()
-    sizes = [None] * (len(wanted) - len(sizes)) + sizes
+    sizes = [1] * (len(wanted) - len(sizes)) + sizes
     return [
-        old if new == -1 or (new is None and old not in (None, 1)) else new
-        for old, new in zip(sizes, wanted, strict=True)
+        old if new == -1 or (isinstance(old, int) and old != 1) else new for old, new in zip(sizes, wanted, strict=True)
     ]
 
 
-@_rule("view", "reshape", "unflatten", "flatten")
-def _viewed(a, example):
+@_rule("view_as", "reshape_as", "expand_as")
+def _as_another(a, example):
+    return a.sizes("other")
+
+
+@_rule("flatten")
+def _flat(a, example):
     sizes = a.sizes()
-    if "end_dim" in a.given:
-        start, end = (a.plain(each) % max(len(sizes), 1) for each in ("start_dim", "end_dim"))
-        within = sizes[start : end + 1]
-        return [*sizes[:start], None if None in within else math.prod(within), *sizes[end + 1 :]]
+    start, end = (a.plain(each) % max(len(sizes), 1) for each in ("start_dim", "end_dim"))
+    return [*sizes[:start], _quotient(sizes[start : end + 1], []), *sizes[end + 1 :]]
+
+
+@_rule("view", "reshape", "unflatten")
+def _viewed(a, example):
+    sizes, before, after = a.sizes(), [], []
     wanted = a.plain("sizes" if "sizes" in a.given else "shape" if "shape" in a.given else "size")
     if not isinstance(wanted, (list, tuple)):
         return None  # of another dtype
-    before, after = [], []
     if "sizes" in a.given:
         dim = a.plain("dim") % len(sizes)
         before, sizes, after = sizes[:dim], sizes[dim : dim + 1], sizes[dim + 1 :]
-    if -1 in wanted and None not in wanted and None not in sizes:
-        rest = math.prod(each for each in wanted if each != -1)
-        wanted = [math.prod(sizes) // rest if each == -1 and rest else each for each in wanted]
-    return [*before, *(None if each == -1 else each for each in wanted), *after]
+    rest = _quotient(sizes, [each for each in wanted if each != -1])
+    return [*before, *(rest if each == -1 else each for each in wanted), *after]
+
+
+def _quotient(sizes: Sizes, by: Sizes) -> int | str | None:
+    """The product of sizes divided by that of others, where it is a number or one of them."""
+    if None in sizes or None in by:
+        return None
+    number, divisor = (math.prod(size for size in each if isinstance(size, int)) for each in (sizes, by))
+    names, others = (Counter(size for size in each if isinstance(size, str)) for each in (sizes, by))
+    if others - names or not divisor:
+        return None
+    left = list((names - others).elements())
+    return number // divisor if not left else left[0] if len(left) == 1 and number == divisor else None
 
 
 @_rule("cat", "concat", "concatenate")
 def _joined(a, example):
-    shapes, dim = a.tensors(), a.plain("dim", 0) % example.dim()
-    shapes = [shape for shape in shapes if len(shape) == example.dim()]
+    dim = a.plain("dim", 0) % example.dim()
+    shapes = [shape for shape in a.tensors() if len(shape) == example.dim()]
     along = [shape[dim] for shape in shapes]
     return [
-        (None if None in along else sum(along)) if d == dim else next((s[d] for s in shapes if s[d] is not None), None)
+        (sum(along) if _are_fixed(along) else None) if d == dim else _surest([shape[d] for shape in shapes])
         for d in range(example.dim())
     ]
 
@@ -340,13 +368,18 @@ def _joined(a, example):
 @_rule("stack")
 def _stacked(a, example):
     shapes, dim = a.tensors(), a.plain("dim", 0) % example.dim()
-    one = [next((size for size in sizes if size is not None), None) for sizes in zip(*shapes)]
+    one = [_surest(sizes) for sizes in zip(*shapes)]
     return [*one[:dim], len(shapes), *one[dim:]]
+
+
+def _surest(sizes: Sizes) -> int | str | None:
+    """What is known of a size that several have."""
+    return min(sizes, key=lambda size: (size is None, isinstance(size, str)))
 
 
 @_rule(
     *("zeros", "ones", "full", "empty", "rand", "randn", "randint"), *("new_zeros", "new_ones", "new_full", "new_empty")
-)  # fmt: skip
+)
 def _made(a, example):
     return a.plain("size")
 

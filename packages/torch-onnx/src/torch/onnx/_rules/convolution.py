@@ -5,6 +5,12 @@ from __future__ import annotations
 from . import rule
 
 
+def _kernel(weight):
+    """The sizes of a kernel; None where they may change: ONNX has them of the weight then."""
+    sizes = list(weight.shape[2:])
+    return sizes if all(isinstance(size, int) for size in sizes) else None
+
+
 def _row(value, n):
     """One number for each spatial dim."""
     value = [value] if isinstance(value, int) else list(value)
@@ -14,9 +20,15 @@ def _row(value, n):
 @rule("conv1d", "conv2d", "conv3d")
 def conv(w, a, out):
     n = a.weight.rank - 2
-    kernel, dilation = list(a.weight.shape[2:]), _row(a.dilation, n)
-    if isinstance(a.padding, str):
-        total = [d * (k - 1) if a.padding == "same" else 0 for d, k in zip(dilation, kernel, strict=True)]
+    kernel, dilation = _kernel(a.weight), _row(a.dilation, n)
+    if a.padding == "valid":
+        pads = [0] * n * 2
+    elif a.padding == "same":
+        if kernel is None:
+            raise NotImplementedError(
+                f"{w.step.name} with padding='same' of a kernel whose sizes may change cannot be written"
+            )
+        total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
         pads = [t // 2 for t in total] + [t - t // 2 for t in total]
     else:
         pads = _row(a.padding, n) * 2
@@ -42,7 +54,7 @@ def conv_transpose(w, a, out):
     alone = a.input.rank == n + 1
     x = w.unsqueeze(a.input, 0) if alone else a.input
     found = w.op(
-        "ConvTranspose", x, a.weight, a.bias, kernel_shape=list(a.weight.shape[2:]), strides=_row(a.stride, n),
+        "ConvTranspose", x, a.weight, a.bias, kernel_shape=_kernel(a.weight), strides=_row(a.stride, n),
         pads=_row(a.padding, n) * 2, output_padding=_row(a.output_padding, n), dilations=_row(a.dilation, n), group=a.groups,
     )  # fmt: skip
     return w.squeeze(found, 0) if alone else found
