@@ -134,6 +134,70 @@ def test_states_that_pytorch_wrote_give_its_results(file, model, atol):
     assert torch.equal(again(stored["x"]), layer(stored["x"]))
 
 
+RECURRENT = {
+    "lstm": (lambda: nn.LSTM(3, 4, 2, bidirectional=True), torch.qint8),
+    "gru": (lambda: nn.GRU(3, 4, 2), torch.qint8),
+    "half": (lambda: nn.GRU(3, 4), torch.float16),
+    "cell": (lambda: nn.LSTMCell(3, 4), torch.qint8),
+    "rnn": (lambda: nn.RNNCell(3, 4), torch.qint8),
+}
+
+
+def recurrent(name):
+    make, dtype = RECURRENT[name]
+    layer = make()
+    return torch.ao.quantization.quantize_dynamic(nn.Sequential(layer), {type(layer)}, dtype=dtype)
+
+
+def parts_of(value):
+    return [value] if isinstance(value, torch.Tensor) else [part for each in value for part in parts_of(each)]
+
+
+def trusted(file):
+    pytest.importorskip("torch.serialize")
+    return torch.load(DATA / file, weights_only=False)
+
+
+@pytest.mark.parametrize("name", RECURRENT)
+def test_states_of_recurrent_layers_that_pytorch_packed_give_its_results(name):
+    stored = trusted("quantized_recurrent.pt")
+    state, want = stored[name]
+    layer = recurrent(name)
+    layer.load_state_dict(state)
+    found = layer(stored["x"][0] if isinstance(layer[0], nn.RNNCellBase) else stored["x"])
+    for mine, theirs in zip(parts_of(found), want, strict=True):
+        torch.testing.assert_close(mine, theirs, atol=1e-6, rtol=0)
+    again = recurrent(name)
+    again.load_state_dict(layer.state_dict())
+    assert torch.equal(
+        parts_of(again(stored["x"][0] if len(want) < 2 or name == "cell" else stored["x"]))[0], parts_of(found)[0]
+    )
+
+
+def test_packed_states_of_other_recurrent_layers_are_refused_by_their_names():
+    stored = trusted("quantized_recurrent.pt")
+    with pytest.raises(
+        RuntimeError, match="size mismatch for 0.weight_ih_l0: the state has .16, 3., the layer .12, 3."
+    ):
+        recurrent("gru").load_state_dict(
+            dict(zip(stored["gru"][0], list(stored["lstm"][0].values())[1:3], strict=True))
+        )
+    with pytest.raises(RuntimeError, match="the state of 0.weight_ih_l0 is of torch.float32, expected integers"):
+        recurrent("gru").load_state_dict(stored["half"][0])
+    with pytest.raises(
+        RuntimeError, match="0._packed_weight_ih: expected packed parameters .LinearPackedParamsBase., got Tensor"
+    ):
+        recurrent("cell").load_state_dict({"0._packed_weight_ih": torch.ones(1)})
+
+
+def test_packed_parameters_are_read_of_trusted_files_only():
+    serialize = pytest.importorskip("torch.serialize")
+    with pytest.raises(
+        serialize.UnsafeGlobalError, match="weights that PyTorch packed for a quantized layer.*\n.*weights_only=False"
+    ):
+        torch.load(DATA / "quantized_recurrent.pt")
+
+
 def test_layers_hold_scale_and_zero_point_as_numbers_and_weights_packed():
     layer, x = nnq.Linear(4, 2), quantized(3, 4)
     layer.set_weight_bias(weight(2, 4), torch.tensor([0.5, -0.5]))

@@ -29,6 +29,18 @@ class StorageClass:
         self.name = name
 
 
+_SCRIPT_OBJECT = "torch.ScriptObject"
+
+
+class ScriptState:
+    """An object of PyTorch's C++ in a pickle of a trusted file (packed parameters): its class's name and its state."""
+
+    type_name, state = "", None
+
+    def __setstate__(self, given):
+        self.state, self.type_name = given
+
+
 _ITEM = 50  # bytes of a tensor of Python for each byte that says where it begins
 LAYOUTS = ("torch.strided", "torch.sparse_coo", "torch.sparse_csr", "torch.sparse_csc", "torch.sparse_bsr",
            "torch.sparse_bsc")  # fmt: skip
@@ -111,6 +123,8 @@ class TorchNames:
 
     def trusted(self, module: str, name: str):
         """The function or class for a word of torch, for an unpickler that calls what a trusted file says; or None."""
+        if f"{module}.{name}" == _SCRIPT_OBJECT:
+            return ScriptState
         word = self.find(module, name) if module.partition(".")[0] == "torch" else None
         if word is None or word.value is not word:
             return word and word.value
@@ -380,6 +394,12 @@ def refusal(what: str, module: str, name: str) -> str:
         lines.append("It stands for an element type that cannot be read yet.")
     elif top == "torch" and module.startswith("torch.nn"):
         lines.append("The file holds a whole module; a state_dict would load without it.")
+    if f"{module}.{name}" == _SCRIPT_OBJECT:
+        lines.append(
+            "It holds weights that PyTorch packed for a quantized layer, which only a file that you trust may have:"
+        )
+        lines.append("torch.load(f, weights_only=False) reads them, and runs whatever code the file names.")
+        return "\n".join(lines)
     lines.append(
         f"If you trust who made the file, allow it: torch.serialization.add_safe_globals([{name}]) "
         f"after `from {module} import {name.partition('.')[0]}`,"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -115,33 +116,73 @@ def _unpack(layer: Any, state: dict[str, Any], prefix: str) -> None:
     else:
         return
     state.pop(f"{packed}dtype", None)
-    half = present.dtype is torch.float16
-    if not half and not getattr(weight, "is_quantized", False):
-        raise RuntimeError(
-            f"{type(layer).__name__}: the state of {prefix}weight is of {weight.dtype}, expected integers; a layer whose weight is in half "
-            "precision takes floats"
-        )
-    if weight.shape != present.shape:
-        raise RuntimeError(
-            f"{type(layer).__name__}: size mismatch for {prefix}weight: the state has {tuple(weight.shape)}, the layer {tuple(present.shape)}"
-        )
-    taken = _Kept()
-    if half:
-        taken["weight_half"] = weight.to(torch.float16)
-    else:
-        hold(taken, "weight", weight)
-        if (given := getattr(taken, "weight_dtype", None)) is not None:
-            layer.weight_dtype = given
-        elif hasattr(layer, "weight_dtype"):
-            del layer.weight_dtype
-        if taken["weight_int"].dtype is not present.dtype:
-            layer._buffers["weight_int"] = torch.empty_like(taken["weight_int"])
-    for name, value in taken.items():
-        state[prefix + name] = value
+    _as_buffers(layer, state, prefix, "weight", weight)
     if (bias is None) != (layer._buffers.get("_bias") is None):
         layer._buffers["_bias"] = None if bias is None else torch.empty_like(bias.detach())
     if bias is not None:
         state[f"{prefix}_bias"] = bias.detach()
+
+
+def _as_buffers(layer: Any, state: dict[str, Any], prefix: str, name: str, weight: Tensor) -> None:
+    """A weight in a state as the parts that the layer's buffers hold. RuntimeError for one of another kind or shape."""
+    present = layer._buffers.get(f"{name}_half", layer._buffers.get(f"{name}_int"))
+    half = present.dtype is torch.float16
+    if not half and not getattr(weight, "is_quantized", False):
+        raise RuntimeError(
+            f"{type(layer).__name__}: the state of {prefix}{name} is of {weight.dtype}, expected integers; a layer whose weight is in half "
+            "precision takes floats"
+        )
+    if weight.shape != present.shape:
+        raise RuntimeError(
+            f"{type(layer).__name__}: size mismatch for {prefix}{name}: the state has {tuple(weight.shape)}, the layer {tuple(present.shape)}"
+        )
+    taken = _Kept()
+    if half:
+        taken[f"{name}_half"] = weight.to(torch.float16)
+    else:
+        hold(taken, name, weight)
+        if (given := getattr(taken, f"{name}_dtype", None)) is not None:
+            setattr(layer, f"{name}_dtype", given)
+        elif hasattr(layer, f"{name}_dtype"):
+            delattr(layer, f"{name}_dtype")
+        if taken[f"{name}_int"].dtype is not present.dtype:
+            layer._buffers[f"{name}_int"] = torch.empty_like(taken[f"{name}_int"])
+    for part, value in taken.items():
+        state[prefix + part] = value
+
+
+def fit_recurrent(layer: Any, state: dict[str, Any], prefix: str) -> None:
+    """``fit`` for recurrent layers, of which PyTorch packs the two matrices of each direction with their biases."""
+    for end, (weight, bias) in _packed_matrices(layer, state, prefix):
+        if f"weight_{end}_half" in layer._buffers or f"weight_{end}_int" in layer._buffers:
+            _as_buffers(layer, state, prefix, f"weight_{end}", weight)
+        if (held := layer._buffers.get(f"bias_{end}")) is not None:
+            state[f"{prefix}bias_{end}"] = torch.zeros_like(held) if bias is None else bias.detach()
+    fit(layer, state, prefix)
+
+
+def _packed_matrices(layer: Any, state: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    """The ends of the matrices' names, and what PyTorch packs under each."""
+    if isinstance(layer, torch.nn.RNNCellBase):
+        for end in ("ih", "hh"):
+            packed = state.pop(f"{prefix}_packed_weight_{end}", None)
+            if packed is not None:
+                yield end, _state_of(packed, "LinearPackedParamsBase", f"{prefix}_packed_weight_{end}")
+        return
+    for number, (suffix, _) in enumerate(layer._places()):
+        key = f"{prefix}_all_weight_values.{number}.param"
+        cell = state.pop(key, None)
+        if cell is not None:
+            *_, matrices = _state_of(cell, "CellParamsBase", key)
+            for name, packed in zip(("ih", "hh"), matrices, strict=True):
+                yield name + suffix, _state_of(packed, "LinearPackedParamsBase", key)
+
+
+def _state_of(packed: Any, kind: str, key: str) -> Any:
+    """The state of an object of PyTorch's C++, as ``torch.load`` gives it."""
+    if not getattr(packed, "type_name", "").endswith(f".{kind}"):
+        raise RuntimeError(f"{key}: expected packed parameters ({kind}), got {type(packed).__name__}")
+    return packed.state
 
 
 class _Kept(dict):

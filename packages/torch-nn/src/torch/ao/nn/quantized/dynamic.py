@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from . import _integers, _layers
 from ._integers import Refound
 from ._layers import zeros_like_weight
-from ._weights import adopt, fit, held, hold, quantize_weight, write
+from ._weights import adopt, fit, fit_recurrent, held, hold, quantize_weight, write
 
 DYNAMIC, ENGINES = _seams.operator("_int8_dynamic"), torch.backends.quantized
 
@@ -235,7 +235,7 @@ class _Recurrent:
         return made
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, *args: Any) -> None:
-        fit(self, state_dict, prefix)
+        fit_recurrent(self, state_dict, prefix)
         super()._load_from_state_dict(state_dict, prefix, *args)
 
     def _get_name(self) -> str:
