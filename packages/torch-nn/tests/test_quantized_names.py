@@ -54,6 +54,7 @@ def test_reference_layers_have_their_older_name():
         "torch.ao.nn.quantized.reference.modules.conv",
     ):
         assert importlib.import_module(path).Linear is reference.Linear
+    assert importlib.import_module("torch.nn.quantized._reference.modules.rnn").LSTM is reference.LSTM
 
 
 @pytest.mark.parametrize("path", ["quantize_pt2e", "quantizer.xnnpack_quantizer", "pt2e.export_utils"])

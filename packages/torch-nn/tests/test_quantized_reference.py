@@ -190,3 +190,101 @@ def test_what_an_observer_found_is_a_dict():
     assert (found["quant_min"], found["quant_max"]) == (-128, 127)
     half = q.utils.get_qparam_dict(q.PlaceholderObserver(dtype=torch.float16))
     assert half == {"qscheme": None, "dtype": torch.float16}
+
+
+LAYERS = {
+    "LSTM": ((3, 4, 2), {"bidirectional": True}),
+    "GRU": ((3, 4), {"batch_first": True}),
+    "LSTMCell": ((3, 4), {}),
+    "GRUCell": ((3, 4), {"bias": False}),
+    "RNNCell": ((3, 4), {"nonlinearity": "relu"}),
+}
+
+
+def recurrent(name):
+    """A layer of floats, one whose matrices are rounded by the formula, and the reference layer."""
+    torch.manual_seed(0)
+    args, options = LAYERS[name]
+    layer, want = getattr(nn, name)(*args, **options), getattr(nn, name)(*args, **options)
+    how = {
+        n: TENSOR
+        if "ih" in n
+        else {**ROWS, "scale": torch.full((p.shape[0],), 0.02), "zero_point": torch.full((p.shape[0],), 128)}
+        for n, p in layer.named_parameters()
+        if p.dim() == 2
+    }
+    want.load_state_dict({n: rounded(p, how[n]).float() if n in how else p for n, p in layer.state_dict().items()})
+    return layer, want, getattr(reference, name).from_float(layer, {**how, "is_decomposed": False})
+
+
+def tensors(value):
+    return [value] if isinstance(value, torch.Tensor) else [part for each in value for part in tensors(each)]
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_recurrent_layers_compute_with_rounded_matrices(name):
+    layer, want, made = recurrent(name)
+    x = torch.randn(5, 3) if name.endswith("Cell") else torch.randn(5, 2, 3)
+    for mine, theirs, floats in zip(tensors(made(x)), tensors(want(x)), tensors(layer(x)), strict=True):
+        torch.testing.assert_close(mine, theirs, rtol=1e-5, atol=1e-6)
+        assert not torch.equal(mine, floats)
+    assert str(made) == str(layer).replace(f"{name}(", f"Quantized{name}(Reference)(")
+    first = next(n for n in layer.state_dict())
+    assert set(made.state_dict()) - set(layer.state_dict()) >= {
+        f"{first}_scale",
+        f"{first}_zero_point",
+        f"{first}_axis",
+    }
+    again = getattr(reference, name)(*LAYERS[name][0], **LAYERS[name][1])
+    again.__dict__.update({k: v for k, v in made.__dict__.items() if k.endswith(("_qscheme", "_dtype"))})
+    for n, buffer in made.named_buffers():  # one scale for all may have become one for each row
+        again._buffers[n] = torch.empty_like(buffer)
+    again.load_state_dict(made.state_dict())
+    assert torch.equal(tensors(again(x))[0], tensors(made(x))[0])
+
+
+def test_matrices_of_recurrent_layers_are_given_as_they_are_quantized():
+    layer, want, made = recurrent("LSTM")
+    found = made.get_quantized_weight_bias_dict()
+    assert list(found) == [n for n, _ in layer.named_parameters()]
+    assert found["weight_ih_l1_reverse"].dtype is torch.qint8 and found["weight_hh_l0"].dtype is torch.quint8
+    for mine, theirs in zip(made.get_flat_weights(), want.parameters(), strict=True):
+        torch.testing.assert_close(mine, theirs)
+    _, want, cell = recurrent("GRUCell")
+    torch.testing.assert_close(cell.get_weight_hh(), want.weight_hh)
+    assert cell.get_quantized_weight_ih().q_zero_point() == TENSOR["zero_point"]
+
+
+def test_recurrent_layers_are_told_of_every_matrix():
+    layer = nn.GRU(3, 4)
+    with pytest.raises(
+        AssertionError, match=r"QuantizedGRU\(Reference\): .* how weight_ih_l0, weight_hh_l0 .*, got weight_ih_l0"
+    ):
+        reference.GRU.from_float(layer, {"weight_ih_l0": TENSOR})
+    with pytest.raises(AssertionError, match=r"LSTM.from_float: expected a LSTM, got GRU"):
+        reference.LSTM.from_float(layer, {})
+    with pytest.raises(AssertionError, match="per_tensor_symmetric is not supported"):
+        reference.GRUCell(
+            3, 4, weight_qparams_dict={key: {**PLAIN, "is_decomposed": False} for key in ("weight_ih", "weight_hh")}
+        )
+
+
+def test_recurrent_layers_of_graphs_have_references():
+    class Steps(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer, self.cell = nn.LSTM(3, 4), nn.GRUCell(4, 4)
+
+        def forward(self, x):
+            return self.cell(self.layer(x)[0][0])
+
+    torch.manual_seed(0)
+    x, half = torch.randn(2, 1, 3), q.float16_dynamic_qconfig
+    for config in (q.default_dynamic_qconfig, half):
+        mapping = q.QConfigMapping().set_object_type(nn.LSTM, config).set_object_type(nn.GRUCell, config)
+        model = Steps().eval()
+        prepared = q.quantize_fx.prepare_fx(model, mapping, (x,))
+        made = q.quantize_fx.convert_to_reference_fx(prepared)
+        assert isinstance(made.layer, reference.LSTM) and isinstance(made.cell, reference.GRUCell)
+        assert 0 < (made(x) - model(x)).abs().max() < 0.02
+        assert ("weight_ih_l0_scale" in made.layer.state_dict()) == (config is not half)

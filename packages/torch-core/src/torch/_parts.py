@@ -52,7 +52,7 @@ ALIASES = {
 for _home, _module, _files in (
     ("quantized.modules", "quantized.modules", "activation batchnorm conv dropout embedding_ops linear normalization rnn utils"),
     ("quantized.dynamic", "quantized.dynamic", "modules modules.conv modules.linear modules.rnn"),
-    ("quantized.reference", "quantized.reference.modules", "modules.conv modules.linear"),
+    ("quantized.reference", "quantized.reference.modules", "modules.conv modules.linear modules.rnn modules.sparse"),
     ("qat", "qat.modules", "modules.embedding_ops modules.linear"),
     ("qat.dynamic", "qat.dynamic", "modules modules.linear"),
     ("intrinsic", "intrinsic", "modules modules.fused"),

@@ -44,6 +44,15 @@ def reference_layer(layer: nn.Module, qconfig: Any, kind: Any = None) -> nn.Modu
             f"convert_to_reference_fx: there is no reference layer for {type(first).__name__}; leave it out by "
             f"QConfigMapping.set_object_type({type(first).__name__}, None)"
         )
+    if isinstance(first, (nn.RNNBase, nn.RNNCellBase)):
+        observers = {
+            name: qconfig.weight() for name, held in first._parameters.items() if held is not None and held.dim() == 2
+        }
+        for name, observer in observers.items():
+            if observer.dtype is not torch.float16:
+                quantize_weight(first._parameters[name], observer)
+        how = {name: _how(observer) for name, observer in observers.items()}
+        return kind.from_float(first, how | {"is_decomposed": False}).train(layer.training)
     fake = getattr(layer, "weight_fake_quant", None)
     observer = fake.activation_post_process if fake is not None else qconfig.weight()
     if observer.dtype is not torch.float16:

@@ -2,6 +2,8 @@
 
 from . import modules as modules
 from .modules import (
+    GRU,
+    LSTM,
     Conv1d,
     Conv2d,
     Conv3d,
@@ -10,9 +12,13 @@ from .modules import (
     ConvTranspose3d,
     Embedding,
     EmbeddingBag,
+    GRUCell,
     Linear,
+    LSTMCell,
+    RNNCell,
 )  # fmt: skip
 
 __all__ = [
-    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Embedding", "EmbeddingBag", "Linear",
+    "GRU", "LSTM", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Embedding", "EmbeddingBag",
+    "GRUCell", "LSTMCell", "Linear", "RNNCell",
 ]  # fmt: skip

@@ -3,10 +3,16 @@
 from torch import nn
 from torch.nn import functional as F
 
+from ._recurrent import GRU as GRU
+from ._recurrent import LSTM as LSTM
+from ._recurrent import GRUCell as GRUCell
+from ._recurrent import LSTMCell as LSTMCell
+from ._recurrent import RNNCell as RNNCell
 from .utils import ReferenceQuantizedModule
 
 __all__ = [
-    "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Embedding", "EmbeddingBag", "Linear",
+    "GRU", "LSTM", "Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d", "Embedding", "EmbeddingBag",
+    "GRUCell", "LSTMCell", "Linear", "RNNCell",
 ]  # fmt: skip
 
 

@@ -3,7 +3,7 @@
 import torch
 from torch.ao.quantization.fx import _decomposed
 
-__all__ = ["ReferenceQuantizedModule"]
+__all__ = ["DEFAULT", "QuantizedWeights", "ReferenceQuantizedModule", "adopted"]
 
 _BY_CHANNEL = (torch.per_channel_affine, torch.per_channel_affine_float_qparams)
 _SCHEMES = (None, torch.per_tensor_affine, *_BY_CHANNEL)
@@ -51,7 +51,69 @@ def _quantize_and_dequantize_weight_decomposed(
     return _decomposed.dequantize_per_tensor(_decomposed.quantize_per_tensor(weight, *given), *given)
 
 
-class ReferenceQuantizedModule(torch.nn.Module):
+def adopted(cls, layer):
+    """A layer of the class with the attributes, parameters and buffers of a float one. AssertionError for one of another kind."""
+    base = next(b for b in cls.__mro__ if b.__module__.startswith("torch.nn.modules") and b is not torch.nn.Module)
+    assert isinstance(layer, base), f"{cls.__name__}.from_float: expected a {base.__name__}, got {type(layer).__name__}"
+    made = cls.__new__(cls)
+    torch.nn.Module.__init__(made)
+    made.__dict__.update((name, held) for name, held in vars(layer).items() if name not in vars(made))
+    made._parameters.update(layer._parameters)
+    made._buffers.update(layer._buffers)
+    return made
+
+
+class QuantizedWeights:
+    """A layer with parameters that stand for quantized ones: by name, how they are quantized, and what they are then."""
+
+    is_decomposed = False
+
+    def _take_qparams(self, name, how, device, points=torch.int64):
+        scheme, axis = how["qscheme"], 0
+        bounds = how.get("quant_min"), how.get("quant_max")
+        self.__dict__.update({f"{name}_qscheme": scheme, f"{name}_dtype": how["dtype"]})
+        self.__dict__.update(zip((f"{name}_quant_min", f"{name}_quant_max"), bounds))
+        allowed = (*_SCHEMES, *_SYMMETRIC) if self.is_decomposed else _SCHEMES
+        assert scheme in allowed, f"qscheme: {scheme} is not supported in reference quantized {self._get_name()}"
+        by_channel = _is_by_channel(scheme)
+        if by_channel:
+            points, axis = (
+                torch.float32 if scheme == torch.per_channel_affine_float_qparams else points,
+                int(how["axis"]),
+            )
+        scale, point = (how["scale"], how["zero_point"]) if scheme is not None else (1.0, 0)
+        points = points if by_channel else torch.int32
+        self.register_buffer(f"{name}_scale", torch.as_tensor(scale, dtype=torch.float32, device=device))
+        self.register_buffer(f"{name}_zero_point", torch.as_tensor(point, dtype=points, device=device))
+        self.register_buffer(f"{name}_axis", torch.tensor(axis, dtype=torch.int32, device=device))
+        self.__dict__[f"{name}_axis_int"] = axis
+
+    def _qparams(self, name, *parts):
+        return [getattr(self, f"{name}_{part}", None) for part in parts]
+
+    def _rounded(self, name):
+        """The parameter in floats, rounded as it is quantized."""
+        given = getattr(self, name), *self._qparams(name, "qscheme", "dtype", "scale", "zero_point", "axis_int")
+        if self.is_decomposed:
+            return _quantize_and_dequantize_weight_decomposed(*given, *self._qparams(name, "quant_min", "quant_max"))
+        return _quantize_and_dequantize_weight(*given)
+
+    def _quantized(self, name):
+        """The parameter as it is quantized: a quantized tensor, or integers where it is decomposed."""
+        weight, scheme, dtype = getattr(self, name), *self._qparams(name, "qscheme", "dtype")
+        scale, point, axis = self._qparams(name, "scale", "zero_point", "axis_int")
+        bounds = *self._qparams(name, "quant_min", "quant_max"), dtype
+        if self.is_decomposed and _is_by_channel(scheme):
+            return _decomposed.quantize_per_channel(weight, scale, point, axis, *bounds)
+        if self.is_decomposed:
+            return _decomposed.quantize_per_tensor(weight, float(scale), int(point), *bounds)
+        return _quantize_weight(weight, scheme, dtype, scale, point, axis)
+
+
+DEFAULT = {"qscheme": torch.per_tensor_affine, "dtype": torch.quint8, "scale": 1.0, "zero_point": 0}
+
+
+class ReferenceQuantizedModule(QuantizedWeights, torch.nn.Module):
     """A layer whose ``weight`` stands for a quantized one, which :meth:`get_weight` gives in floats."""
 
     @classmethod
@@ -59,61 +121,22 @@ class ReferenceQuantizedModule(torch.nn.Module):
         """The layer that a float one means, with ``weight_qparams``: qscheme, dtype, scale, zero_point, and axis of channels.
         AssertionError for a scheme that has no quantized form.
         """
-        base = next(b for b in cls.__mro__ if b.__module__.startswith("torch.nn.modules") and b is not torch.nn.Module)
-        assert isinstance(float_module, base), f"{cls.__name__}.from_float: expected a {base.__name__}"
-        made = cls.__new__(cls)
-        torch.nn.Module.__init__(made)
-        made.__dict__.update((name, held) for name, held in vars(float_module).items() if name not in vars(made))
-        made._parameters.update(float_module._parameters)
-        made._buffers.update(float_module._buffers)
+        made = adopted(cls, float_module)
         made._init_weight_qparams(weight_qparams, float_module.weight.device)
         return made
 
     def _init_weight_qparams(self, weight_qparams, device):
-        how = weight_qparams or {
-            "qscheme": torch.per_tensor_affine,
-            "dtype": torch.quint8,
-            "scale": 1.0,
-            "zero_point": 0,
-        }
-        self.weight_qscheme, self.weight_dtype = how["qscheme"], how["dtype"]
+        how = weight_qparams or DEFAULT
         self.is_decomposed = how.get("is_decomposed", False)
-        self.weight_quant_min, self.weight_quant_max = how.get("quant_min"), how.get("quant_max")
-        allowed = (*_SCHEMES, *_SYMMETRIC) if self.is_decomposed else _SCHEMES
-        assert self.weight_qscheme in allowed, (
-            f"qscheme: {self.weight_qscheme} is not supported in reference quantized {self._get_name()}"
-        )
-        is_float = self.weight_qscheme == torch.per_channel_affine_float_qparams
-        by_channel, scheme = _is_by_channel(self.weight_qscheme), self.weight_qscheme
-        points = torch.float32 if is_float else torch.int64 if by_channel else torch.int32
-        scale, point = (how["scale"], how["zero_point"]) if scheme is not None else (1.0, 0)
-        axis = how["axis"] if by_channel else 0
-        self.register_buffer("weight_scale", torch.as_tensor(scale, dtype=torch.float32, device=device))
-        self.register_buffer("weight_zero_point", torch.as_tensor(point, dtype=points, device=device))
-        self.register_buffer("weight_axis", torch.tensor(int(axis), dtype=torch.int32, device=device))
-        self.weight_axis_int = int(axis)
+        self._take_qparams("weight", how, device)
 
     def get_weight(self):
         """The weight in floats, rounded as it is quantized."""
-        given = (
-            self.weight, self.weight_qscheme, self.weight_dtype, self.weight_scale, self.weight_zero_point, self.weight_axis_int,
-        )  # fmt: skip
-        if self.is_decomposed:
-            return _quantize_and_dequantize_weight_decomposed(*given, self.weight_quant_min, self.weight_quant_max)
-        return _quantize_and_dequantize_weight(*given)
+        return self._rounded("weight")
 
     def get_quantized_weight(self):
         """The weight as it is quantized: a quantized tensor, or integers where it is decomposed."""
-        bounds = self.weight_quant_min, self.weight_quant_max, self.weight_dtype
-        if self.is_decomposed and _is_by_channel(self.weight_qscheme):
-            given = self.weight_scale, self.weight_zero_point, self.weight_axis_int, *bounds
-            return _decomposed.quantize_per_channel(self.weight, *given)
-        if self.is_decomposed:
-            given = float(self.weight_scale), int(self.weight_zero_point), *bounds
-            return _decomposed.quantize_per_tensor(self.weight, *given)
-        return _quantize_weight(
-            self.weight, self.weight_qscheme, self.weight_dtype, self.weight_scale, self.weight_zero_point, self.weight_axis_int
-        )  # fmt: skip
+        return self._quantized("weight")
 
     def _save_to_state_dict(self, destination, prefix, keep_vars):
         super()._save_to_state_dict(destination, prefix, keep_vars)
