@@ -107,3 +107,55 @@ def test_what_a_run_tells_is_no_constant():
     assert computed.example == 3 and Known(3).fixed == 3
     with pytest.raises(Computed):
         _ = computed.fixed
+
+
+class ByNumbers(nn.Module):
+    def forward(self, x):
+        most, total = float(x.max()), int(x.sum())
+        y, turns = x, 0
+        while float(y.abs().max()) > 0.1 and turns < 9:
+            y, turns = y * 0.5, turns + 1
+        return x / (most + 1), x.clamp(max=most) + total, y * turns, x + x.min().item(), x.new_full((2,), most)
+
+
+def test_numbers_of_tensors_are_those_of_the_run():
+    agrees(ByNumbers(), (X,), [(OTHER,), (X * 0,)], input_names=["x"], dynamic_axes={"x": [0]})
+
+
+IMAGE = torch.rand(2, 4, 4, 4)
+LAYERS = {
+    "rms norm": nn.RMSNorm(4),
+    "patches": nn.Unfold(2),
+    "patches put back": nn.Sequential(nn.Unfold(2, stride=2), nn.Fold((4, 4), 2, stride=2)),
+    "channels": nn.ChannelShuffle(2),
+    "responses": nn.LocalResponseNorm(2),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers_that_are_composed_take_sizes_that_change(name):
+    agrees(LAYERS[name], (IMAGE,), [(torch.rand(3, 4, 4, 4),)], input_names=["x"], dynamic_axes={"x": [0]})
+
+
+class Similar(nn.Module):
+    def forward(self, x):
+        for _ in range(x.size(0)):
+            x = x * nn.functional.cosine_similarity(x, x + 1, 1).unsqueeze(1)
+        return x, nn.functional.unfold(x[None, None], 2)
+
+
+class OfASize(nn.Module):
+    def forward(self, x):
+        return nn.functional.rms_norm(x, (x.size(0),))
+
+
+def test_what_is_composed_stands_in_loops_and_takes_no_size_as_a_constant():
+    agrees(Similar(), (X,), [(torch.rand(5, 2),)], input_names=["x"], dynamic_axes={"x": [0]})
+    with pytest.raises(SymbolicValueError, match="rms_norm cannot be written where sizes change.* with numbers"):
+        torch.onnx.export(
+            torch.jit.script(OfASize()),
+            (torch.rand(2, 2),),
+            input_names=["x"],
+            dynamic_axes={"x": [0, 1]},
+            dynamo=False,
+        )

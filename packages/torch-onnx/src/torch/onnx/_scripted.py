@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
+import warnings
 from typing import Any
 
 import torch
@@ -270,15 +271,15 @@ class Walk(Numbers, Writes, Blocks):
 
     def _composed(self, node, function, inputs, steps):
         """A function of Python over operators: those that it calls for the example."""
+        real = [deep(i) for i in inputs]
+        at = [i for i, value in enumerate(real) if isinstance(value, torch.Tensor)]
         if self._varies("", dict(enumerate(inputs))):
             from torch.jit._script.composed import graph_of
 
             graph = graph_of(node)
             if graph is not None:
                 return self.function(graph, inputs, steps)
-            raise self._refuse(node, f"{function.__name__} cannot be written where sizes change, or in a block")
-        real = [deep(i) for i in inputs]
-        at = [i for i, value in enumerate(real) if isinstance(value, torch.Tensor)]
+            return self.function(self._traced(node, function, inputs, at), [inputs[i] for i in at], steps)
 
         ir = torch.jit._ir
         graph = ir.Graph()
@@ -293,6 +294,27 @@ class Walk(Numbers, Writes, Blocks):
             recording.end()
         graph.registerOutput(tracer.value_of(result))
         return self.function(graph, [inputs[i] for i in at], steps)
+
+    def _traced(self, node, function, inputs, at):
+        """The graph of a function of torch, which computes with sizes of tensors as a trace does."""
+        computed = any(leaf.value is not None for i, each in enumerate(inputs) if i not in at for leaf in leaves(each))
+        real = list(map(deep, inputs))
+
+        def call(*tensors):
+            given = dict(zip(at, tensors, strict=True))
+            return function(*(given.get(i, value) for i, value in enumerate(real)))
+
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", torch.jit.TracerWarning)  # of what only the example tells
+                traced = None if computed else torch.jit.trace(call, tuple(real[i] for i in at), check_trace=False)
+        except torch.jit.TracerWarning:
+            traced = None
+        if traced is None:
+            name = node.s("operator").partition(",")[0] if node.hasAttribute("operator") else function.__name__
+            text = f"{name} cannot be written where sizes change, or in a block, with numbers that are computed"
+            raise self._refuse(node, text)
+        return traced.graph
 
     def _resized(self, node, function, inputs, options, steps):
         """An image of another size, by one call of ``interpolate``; a size of ``...`` is the last of the inputs."""
@@ -363,7 +385,7 @@ class Walk(Numbers, Writes, Blocks):
         tensors = [i for i in inputs if isinstance(deep(i), torch.Tensor) or holds_tensors(i)]
         if name == "size":
             return [self._size(inputs, steps, node)]
-        if name in _OF_DTYPES and tensors:
+        if name in _OF_DTYPES and len(inputs) == len(tensors) == 1:
             return [Known(getattr(inputs[0].example, name)())]
         if name == "is_grad_enabled":
             return [Known(False)]
@@ -377,8 +399,9 @@ class Walk(Numbers, Writes, Blocks):
             ]
         if name == "Int" and tensors and inputs[0].example.dtype == torch.int64 and inputs[0].example.dim() == 0:
             return [Known(int(inputs[0].example), _unless_constant(inputs[0].value), size=inputs[0].size)]
-        if name in ("Int", "Float") and tensors:
-            raise self._refuse(node, f"aten::{name} of a tensor cannot be written")
+        if name in ("Int", "Float", "item") and tensors and not inputs[0].example.is_complex():
+            kind = {"Int": int, "Float": float}.get(name, lambda x: x.item())
+            return [self._emit(node, "item", {"self": inputs[0]}, kind(inputs[0].example), steps)]
         if name == "slice" and isinstance(inputs[0].example, list):
             ends = (self._fixed(node, each, "a part of a list with an end") for each in inputs[1:])
             return [Known(inputs[0].fixed[slice(*ends)])]
@@ -502,8 +525,8 @@ _OF_SIZES = {
     "true_divide",
     "_to_copy",
 }
-#: questions that the dtype of a tensor answers
-_OF_DTYPES = ("is_floating_point", "is_complex", "is_signed")
+#: questions that the dtype of a tensor answers, or its layout, of which a file knows nothing
+_OF_DTYPES = ("is_floating_point", "is_complex", "is_signed", "is_contiguous")
 _FORMATS = (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
 
 
