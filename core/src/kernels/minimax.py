@@ -87,6 +87,12 @@ def log_tail(z):  # log((1 + s) / (1 - s)) = 2 s + s z R(z), z = s^2
     return (2 * mp.atanh(s) / s - 2) / z
 
 
+def log_tail_from_second(z):  # log((1 + s) / (1 - s)) = 2 s + s z (2/3 + z Q(z))
+    if z < mpf("1e-8"):
+        return mpf(2) / 5 + 2 * z / 7 + 2 * z**2 / 9
+    return (log_tail(z) - mpf(2) / 3) / z
+
+
 def sin_tail(z):  # sin(r) = r + r z S(z), z = r^2
     if z < mpf("1e-8"):
         return -mpf(1) / 6 + z / 120 - z**2 / 5040
@@ -128,9 +134,29 @@ def erfinv_of_w(w):  # erfinv(x) / x with w = -log(1 - x^2)
     return y / x
 
 
+def erf_tail(z):  # erf(x) = x + x E(z), z = x^2
+    if z < mpf("1e-20"):
+        return 2 / mp.sqrt(mp.pi) * (1 - z / 3) - 1
+    x = mp.sqrt(z)
+    return mp.erf(x) / x - 1
+
+
 def erfc_scaled(t):  # t = (x - 4) / (x + 4): (1 + 2 x) exp(x^2) erfc(x)
     x = 4 * (1 + t) / (1 - t)
     return (1 + 2 * x) * mp.exp(x * x) * mp.erfc(x)
+
+
+def i0_rest(z):  # I0(x) = 1 + z + z^2 / 4 + z^3 / 36 + z^4 R(z), z = x^2 / 4
+    if z < mpf("1e-8"):
+        return mpf(1) / 576 + z / 14400
+    return (mp.besseli(0, 2 * mp.sqrt(z)) - 1 - z - z**2 / 4 - z**3 / 36) / z**4
+
+
+def i0_scaled(t):  # t = 15 / x - 1: sqrt(x) exp(-x) I0(x), by the asymptotic series (DLMF 10.40.1) far out
+    u = (t + 1) / 15
+    if u < mpf("1e-3"):
+        return mp.hyp2f0(0.5, 0.5, u / 2) / mp.sqrt(2 * mp.pi)
+    return mp.exp(-1 / u) * mp.besseli(0, 1 / u) / mp.sqrt(u)
 
 
 Q = mp.pi / 4
@@ -149,6 +175,46 @@ FITS = {
         lambda t: 1 / erfc_scaled(t),
         -1,
         (mpf("10.1") - 4) / (mpf("10.1") + 4),
+        range(12),
+        to_f64,
+    ),
+    # For results in double: reduced angles reach a little beyond pi/4, arcs tan(pi/8), see math/trigonometric.h.
+    "sin_full": (sin_tail, lambda z: z, 0, mpf("0.786") ** 2, range(7), to_f64),
+    "cos_full": (cos_tail, lambda z: z * z, 0, mpf("0.786") ** 2, range(6), to_f64),
+    "atan_full": (atan_tail, lambda z: z, 0, mpf("0.4143") ** 2, range(12), to_f64),
+    "asin_full": (asin_tail, lambda z: z, 0, mpf(1) / 4, range(13), to_f64),
+    "erf_full": (erf_tail, lambda z: mpf(1), 0, mpf("0.845") ** 2, range(12), to_f64),
+    "erfc_full": (
+        lambda t: erfc_scaled(t) - 1,
+        lambda t: 1 / erfc_scaled(t),
+        -mpf("3.4") / mpf("4.6"),
+        mpf(3) / 4,
+        range(24),
+        to_f64,
+    ),
+    "log_full": (log_tail_from_second, lambda z: z * z / 2, 0, (mp.sqrt(2) - 1) ** 4, range(7), to_f64),
+    "i0_rest_full": (
+        i0_rest,
+        lambda z: z**4 / mp.besseli(0, 2 * mp.sqrt(z)),
+        0,
+        mpf(225) / 16,
+        range(12),
+        to_f64,
+    ),
+    "i0_scaled_full": (
+        lambda t: i0_scaled(t) - to_f64(0.4),
+        lambda t: 1 / i0_scaled(t),
+        -1,
+        1,
+        range(25),
+        to_f64,
+    ),
+    # The start of an iteration in double.
+    "erfinv_tail_full": (
+        lambda s: erfinv_of_w((s + 3) ** 2),
+        lambda s: 1 / erfinv_of_w((s + 3) ** 2),
+        mp.sqrt(5) - 3,
+        mpf("3.02"),
         range(12),
         to_f64,
     ),

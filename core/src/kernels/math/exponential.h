@@ -23,6 +23,21 @@ TORCH_VEC_INLINE Vec<T> polynomial(Vec<T> x, C... coefficients) {
   return y;
 }
 
+// The same as two chains, of even and of odd powers: for many coefficients, where the next step waits for the last one.
+template <class T, class... C>
+TORCH_VEC_INLINE Vec<T> long_polynomial(Vec<T> x, C... coefficients) {
+  const T c[] = {static_cast<T>(coefficients)...};
+  constexpr int n = sizeof...(C);
+  static_assert(n % 2 == 0);
+  const Vec<T> z = x * x;
+  Vec<T> even(c[n - 2]), odd(c[n - 1]);
+  for (int i = n - 4; i >= 0; i -= 2) {
+    even = fma(even, z, Vec<T>(c[i]));
+    odd = fma(odd, z, Vec<T>(c[i + 1]));
+  }
+  return fma(odd, x, even);
+}
+
 // f on both halves of a float vector, in double.
 template <class F>
 TORCH_VEC_INLINE Vec<float> in_double(Vec<float> x, F f) {
@@ -92,13 +107,12 @@ TORCH_VEC_INLINE Vec<float> expm1_reduced(Vec<float> r) {  // error 2^-31.3 of e
   const Vec<float> p = polynomial(r, 0.5, 0.166666657, 0.0416664705, 0.00833350886, 0.00139332446, 0.000197586152);
   return fma(r * r, p, r);
 }
-TORCH_VEC_INLINE Vec<double> expm1_reduced(Vec<double> r) {  // error 2^-60.8 of exp(r)
-  const Vec<double> p =
-      polynomial(r, 0.5, 0.16666666666666671, 0.041666666666666491, 0.0083333333333263596, 0.0013888888889004173,
-                 0.00019841269874142648, 2.4801587043808047e-5, 2.7557256157697039e-6, 2.7557542456263614e-7,
-                 2.5104935071763339e-8, 2.0824972513966806e-9);
-  return fma(r * r, p, r);
+TORCH_VEC_INLINE Vec<double> expm1_tail(Vec<double> r) {  // (exp(r) - 1 - r) / r^2, error 2^-60.8 of exp(r)
+  return polynomial(r, 0.5, 0.16666666666666671, 0.041666666666666491, 0.0083333333333263596, 0.0013888888889004173,
+                    0.00019841269874142648, 2.4801587043808047e-5, 2.7557256157697039e-6, 2.7557542456263614e-7,
+                    2.5104935071763339e-8, 2.0824972513966806e-9);
 }
+TORCH_VEC_INLINE Vec<double> expm1_reduced(Vec<double> r) { return fma(r * r, expm1_tail(r), r); }
 
 // x = k ln 2 + r, and expm1(r).
 template <class T>
@@ -164,14 +178,13 @@ TORCH_VEC_INLINE Vec<double> log_tail(Vec<double> z) {  // error 2^-59.0 of the 
                     0.18183563949965456, 0.1531406087380224, 0.14795840629316342);
 }
 
-// x = 2^k (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); log(1 + f) = f - (square - s * tail), square = f^2 / 2.
-// Below, what may be fused is written as fma, so that a compiler that fuses and one that does not give the same bits.
+// x = 2^k (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2).
 template <class T>
-struct LogParts {
-  Vec<T> k, f, square, s, tail;
+struct Magnitude {
+  Vec<T> k, f;
 };
 template <class T>
-TORCH_VEC_INLINE LogParts<T> log_parts(Vec<T> x) {  // of positive finite x
+TORCH_VEC_INLINE Magnitude<T> magnitude(Vec<T> x) {  // of positive finite x
   using I = LaneInt<T>;
   // Subnormal numbers are first made normal.
   constexpr int lift = Ieee<T>::kFraction + 2;
@@ -183,8 +196,19 @@ TORCH_VEC_INLINE LogParts<T> log_parts(Vec<T> x) {  // of positive finite x
   // The exponent as a float, through the bits of a number in [2^fraction, 2^(fraction + 1)) whose last place is 1.
   const T magic = T(1.5) * T(I(1) << Ieee<T>::kFraction);
   const Vec<T> k = from_bits<T>(exponent + bits_of(Vec<T>(magic))) - Vec<T>(magic);
+  return {k - select(tiny, Vec<T>(T(lift)), Vec<T>(0)), f};
+}
+// log(1 + f) = f - (square - s * tail), square = f^2 / 2.
+// Below, what may be fused is written as fma, so that a compiler that fuses and one that does not give the same bits.
+template <class T>
+struct LogParts {
+  Vec<T> k, f, square, s, tail;
+};
+template <class T>
+TORCH_VEC_INLINE LogParts<T> log_parts(Vec<T> x) {  // of positive finite x
+  const auto [k, f] = magnitude(x);
   const Vec<T> s = f / (Vec<T>(2) + f), z = s * s, square = Vec<T>(T(0.5)) * f * f;
-  return {k - select(tiny, Vec<T>(T(lift)), Vec<T>(0)), f, square, s, fma(z, log_tail(z), square)};
+  return {k, f, square, s, fma(z, log_tail(z), square)};
 }
 // The values of a logarithm at 0, infinity, below 0 and at NaN.
 template <class T>

@@ -1,4 +1,4 @@
-// Circular functions. Vec<float> is reduced and evaluated in double; Vec<double> calls libm lane by lane.
+// Circular functions. Vec<float> is reduced and evaluated in double, Vec<double> in math/circular.h.
 #pragma once
 #include <cmath>
 
@@ -146,20 +146,6 @@ TORCH_VEC_INLINE Vec<float> atan2(Vec<float> y, Vec<float> x) {
     p = copysign(p, v);
     return select(isnan(u) | isnan(v), u + v, p);
   });
-}
-
-#define TORCH_LIBM_DOUBLE(name)                                \
-  TORCH_VEC_INLINE Vec<double> name(Vec<double> x) {           \
-    return lanewise(x, [](double v) { return std::name(v); }); \
-  }
-TORCH_LIBM_DOUBLE(sin)
-TORCH_LIBM_DOUBLE(cos)
-TORCH_LIBM_DOUBLE(tan)
-TORCH_LIBM_DOUBLE(asin)
-TORCH_LIBM_DOUBLE(acos)
-TORCH_LIBM_DOUBLE(atan)
-TORCH_VEC_INLINE Vec<double> atan2(Vec<double> y, Vec<double> x) {
-  return lanewise(y, x, [](double v, double u) { return std::atan2(v, u); });
 }
 
 }  // namespace torch::TORCH_ISA::math
