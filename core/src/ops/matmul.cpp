@@ -265,6 +265,8 @@ Tensor linear_kernel(const Tensor& input, const Tensor& weight, const Tensor& bi
   if (bias) {
     check_dtypes("linear", x, b);
     const bool fits = weight.dim() == 2 ? bias.dim() <= 1 && (bias.numel() == n || bias.numel() == 1) : bias.dim() == 0;
+    if (!fits && weight.dim() == 2 && is_expandable_to(bias.sizes(), shape))  // not one number for each output
+      return add_(linear_kernel(input, weight, Tensor()), bias);
     TORCH_CHECK(fits, "linear: bias ", bias.sizes(), " must have the length of the output, ", n, ", for weight ",
                 weight.sizes());
     d = {bias.data(), 0, bias.numel() == 1 ? 0 : bias.stride(0), 0};

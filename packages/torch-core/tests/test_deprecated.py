@@ -90,6 +90,12 @@ class TestOldOrder:
         close(getattr(torch.tensor(x), name)(*before, *behind, **{last_name: last}), expected)
 
 
+def test_what_rsub_multiplies_by_may_stand_last():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert torch.rsub(torch.tensor([1.0, 2.0]), 3, 2).tolist() == [1.0, -1.0]
+
+
 def test_the_first_call_of_a_process_warns_and_says_how_to_write_it():
     code = (
         "import torch, warnings\n"

@@ -122,6 +122,20 @@ def test_linear_is_a_product_with_the_transposed_weight_plus_the_bias():
             check(linear(a, w), x @ y.T)
 
 
+@pytest.mark.parametrize("shape", [(1, 6), (4, 6), (4, 1), (3, 1, 6), (3, 4, 6), (1, 1)])
+def test_the_bias_of_linear_is_added_to_the_result_whatever_its_shape(shape):
+    a, x = array((3, 4, 5), seed=1)
+    w, y = array((6, 5), seed=2)
+    b, z = array(shape, seed=3)
+    check(linear(a, w, b), x @ y.T + z)
+
+
+@pytest.mark.parametrize("shape", [(5,), (2, 6), (2, 4, 6), (1, 3, 4, 6)])
+def test_the_bias_of_linear_does_not_widen_the_result(shape):
+    with pytest.raises(RuntimeError, match=r"linear: bias \(.*\) must have the length of the output, 6, for weight"):
+        linear(torch.ones(3, 4, 5), torch.ones(6, 5), torch.ones(shape))
+
+
 SUMS = {
     "addmm": ((4, 6), (4, 5), (5, 6), lambda a, b: a @ b),
     "addmv": ((4,), (4, 5), (5,), lambda a, b: a @ b),

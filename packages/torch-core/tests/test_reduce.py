@@ -405,6 +405,13 @@ def test_integrals_of_small_integers_add_up_in_int64():
     assert torch.trapezoid(y, dx=0.5).item() == 3.25 and torch.trapezoid(y[:1]).item() == 0
 
 
+@pytest.mark.parametrize("dtype", [torch.int32, torch.int64, torch.float64])
+def test_an_integral_over_nothing_is_zero_in_the_dtype_of_the_samples(dtype):
+    y = torch.empty((2, 0), dtype=dtype)
+    for area in (torch.trapezoid(y), torch.trapezoid(y, y), torch.trapezoid(y, dx=2)):
+        assert area.dtype == dtype and area.tolist() == [0, 0]
+
+
 @pytest.mark.parametrize("scale", [1e-30, 1e-22, 1e-19, 1e19, 1e25, 1e37])
 @pytest.mark.parametrize("n", [2, 40, 5000])
 def test_deviations_of_floats_are_exact_where_their_squares_are_no_floats(scale, n):

@@ -45,6 +45,20 @@ def test_padding_that_makes_no_sense_is_named():
     assert F.pad(torch.tensor([[[1.0, 2.0]]]), (1, 1), "reflect", 0.0).tolist() == [[[2, 1, 2, 1]]]
 
 
+@pytest.mark.parametrize("widths", [(2**62, 2**62), (2**63 - 1, 0), (2**63 - 4, 1), (-(2**63), 2**63 - 1)])
+@pytest.mark.parametrize("mode", ["constant", "replicate"])
+def test_a_size_beyond_64_bits_is_no_negative_one(mode, widths):
+    x = torch.zeros(1, 3)
+    words = "is more than" if mode == "constant" else "makes more than"
+    with pytest.raises(RuntimeError, match=rf"{words} 2\^63 - 1"):
+        F.pad(x, widths, mode)
+    if mode == "replicate":
+        with pytest.raises(
+            RuntimeError, match=r"replication_pad: the input size 3, plus padding .* is more than 2\^63"
+        ):
+            torch.ops.aten.pad(x, widths, mode)
+
+
 def test_unfold_gives_the_windows_that_a_convolution_multiplies():
     x, w = t(rng.normal(size=(2, 3, 7, 6))), t(rng.normal(size=(4, 3, 3, 2)))
     columns = F.unfold(x, (3, 2), dilation=(2, 1), padding=(1, 0), stride=(1, 2))

@@ -15,6 +15,18 @@ namespace torch {
 
 namespace {
 
+// The size of a dim with both widths, which may be negative, added.
+int64_t padded_size(const char* op, const Tensor& self, int64_t dim, int64_t left, int64_t right) {
+  int64_t size;
+  const bool fits = left > std::numeric_limits<int64_t>::min() &&
+                    !__builtin_add_overflow(self.size(dim), left, &size) && !__builtin_add_overflow(size, right, &size);
+  TORCH_CHECK(fits, op, ": the input size ", self.size(dim), ", plus padding ", left, " and ", right,
+              ", is more than 2^63 - 1. Check dimension ", dim, " of your input.");
+  TORCH_CHECK(size >= 0, op, ": The input size ", self.size(dim), ", plus negative padding ", left, " and ", right,
+              " resulted in a negative output size, which is invalid. Check dimension ", dim, " of your input.");
+  return size;
+}
+
 // Widths are given from the last dim: (left, right, top, bottom, ...).
 Tensor constant_pad_kernel(const Tensor& self, IntArrayRef pad, const Scalar& value) {
   check_fits("constant_pad_nd", value, self.dtype());
@@ -28,11 +40,7 @@ Tensor constant_pad_kernel(const Tensor& self, IntArrayRef pad, const Scalar& va
   DimVector sizes(self.sizes()), from(size_t(self.dim()), 0), to(size_t(self.dim()), 0);
   for (int64_t k = 0; k < padded; ++k) {
     int64_t d = self.dim() - 1 - k, left = pad[size_t(2 * k)], right = pad[size_t(2 * k) + 1];
-    bool overflow =
-        __builtin_add_overflow(sizes[d], left, &sizes[d]) || __builtin_add_overflow(sizes[d], right, &sizes[d]);
-    TORCH_CHECK(!overflow && sizes[d] >= 0, "constant_pad_nd: The input size ", self.size(d),
-                ", plus negative padding ", left, " and ", right,
-                " resulted in a negative output size, which is invalid. Check dimension ", d, " of your input.");
+    sizes[d] = padded_size("constant_pad_nd", self, d, left, right);
     from[d] = std::max<int64_t>(-left, 0);
     to[d] = std::max<int64_t>(left, 0);
   }
@@ -64,8 +72,7 @@ Tensor select_positions(const char* op, const Tensor& self, IntArrayRef padding,
   for (int64_t k = 0; k < int64_t(padding.size() / 2); ++k) {
     int64_t left = padding[size_t(2 * k)], right = padding[size_t(2 * k) + 1], d = self.dim() - 1 - k, n = self.size(d);
     if (left == 0 && right == 0) continue;
-    int64_t total = n + left + right;
-    TORCH_CHECK(total >= 0, op, ": padding ", Bracketed{padding}, " leaves nothing of dim ", d, " with size ", n);
+    const int64_t total = padded_size(op, self, d, left, right);
     Tensor index = empty_tensor({total}, DType::Int64);
     for (int64_t i = 0; i < total; ++i) index.data<int64_t>()[i] = position(i - left, n);
     x = index_select(x, d, _to_copy(index, std::nullopt, self.device()));

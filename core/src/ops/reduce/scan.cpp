@@ -174,7 +174,7 @@ Tensor trapezoid_composite(const Tensor& y, const Tensor& x, const Scalar& dx, i
   dim = wrap_dim(dim, y.dim());
   check_samples("trapezoid", y, x, dx);
   const IntArrayRef along(&dim, 1);
-  if (y.size(dim) == 0) return sum(trapezoids("trapezoid", y, Tensor(), dx, dim), along);
+  if (y.size(dim) == 0) return sum(y, along, false, y.dtype());
   if (x) return sum(trapezoids("trapezoid", y, x, dx, dim), along);
   // Steps of one length: each sample counts once, the ends by half. A sum of small integers is one in int64.
   const Tensor half = scalar_tensor_of(0.5, DType::Float64, true);
