@@ -78,9 +78,8 @@ def test_a_tensor_may_grow_in_a_loop():
     agrees(Growing(), (torch.randn(2, 3),), [(torch.randn(5, 3),)], dynamic_axes={"x": {0: "n"}})
 
 
-def test_what_a_script_does_and_onnx_cannot_say():
-    with pytest.raises(SymbolicValueError, match="scripts.py:.*aten::Int of a tensor"):
-        torch.onnx.export(torch.jit.script(Lists()), (torch.ones(2),))
+def test_a_loop_has_as_many_turns_as_an_int_of_a_tensor_says():
+    agrees(Lists(), (torch.ones(2),), [(torch.tensor([-1.5, 7.0]),)])
 
 
 def test_a_file_prints_nothing():
