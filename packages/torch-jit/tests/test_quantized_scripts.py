@@ -3,6 +3,7 @@
 import copy
 import io
 import pathlib
+import warnings
 import zipfile
 
 import pytest
@@ -534,3 +535,40 @@ def test_packed_weights_of_another_class_are_refused(tmp_path):
         RuntimeError, match="has a .*Conv2dPackedParamsBase where its program has a .*Conv3dPackedParamsBase"
     ):
         torch.jit.load(tmp_path / "b.pt")
+
+
+def static(model, x):
+    model = model.eval()
+    model.qconfig = tq.get_default_qconfig("x86")
+    prepared = tq.prepare(model)
+    prepared(x)
+    return tq.convert(prepared)
+
+
+def test_a_trace_says_nothing_of_the_scales_that_layers_hold():
+    torch.manual_seed(0)
+    x = torch.rand(2, 3, 8, 8)
+    model = static(Between(nn.Conv2d(3, 4, 3), nn.ReLU(), nn.AdaptiveAvgPool2d(2), nn.Flatten(), nn.Linear(16, 2)), x)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        traced = torch.jit.trace(model, x)
+    assert torch.equal(traced(x), model(x))
+
+
+def test_exporting_a_quantized_model_says_what_to_do():
+    x = torch.rand(2, 3)
+    with pytest.raises(
+        Exception, match="export: quant is a Quantize of quantized tensors: .* Export the model of floats"
+    ):
+        torch.export.export(static(Between(nn.Linear(3, 2)), x), (x,))
+
+    class Rounded(nn.Module):
+        def forward(self, x):
+            return torch.quantize_per_tensor(x, 0.5, 0, torch.quint8).dequantize()
+
+    with pytest.raises(
+        Exception, match="the program makes a quantized tensor: .* torch.jit.trace and torch.jit.script keep"
+    ):
+        torch.export.export(Rounded(), (x,))
+    dynamic = tq.quantize_dynamic(nn.Sequential(nn.Linear(3, 2)), {nn.Linear})  # takes floats and gives floats
+    assert torch.equal(torch.export.export(dynamic, (x,)).module()(x), dynamic(x))

@@ -391,3 +391,11 @@ def test_a_function_that_gives_no_tensors_is_named():
 
     with pytest.raises(NotImplementedError, match="GivesText.forward gives tuple"):
         torch.onnx.export(Net(), (torch.ones(2),), dynamo=False)
+
+
+def test_a_quantized_model_is_refused_with_what_to_do():
+    model = torch.ao.quantization.quantize_dynamic(nn.Sequential(nn.Linear(3, 2)), {nn.Linear})
+    with pytest.raises(
+        UnsupportedOperatorError, match=r"_int8_dynamic[^\n]*\nthey are of quantized layers: export the model of floats"
+    ):
+        torch.onnx.export(model, (torch.ones(2, 3),))

@@ -127,6 +127,7 @@ LATER = {
     "PickledStorage": "_copying:PickledStorage",
     "warn_of_hooks": "_copying:warn_of_hooks",
     "unrecorded": "overrides:_Unrecorded",
+    "is_unrecorded": "overrides:_is_unrecorded",
     "rebuilt_quantized": "_quantized.tensor:rebuilt",
     "nested_over": "nested._strided:_nested_view_from_buffer",
     "jagged_over": "nested._jagged:Jagged",

@@ -237,14 +237,23 @@ _TRACE = 1 << 13  # the layer of traces among dispatch keys
 
 
 class _Unrecorded:
-    """A block whose operators no trace records: what is made in it is a constant to one."""
+    """A block whose operators no trace records, nor an exported program: what is made in it is a constant to them."""
+
+    _open = threading.local()
 
     def __enter__(self):
         self._before = _C._set_excluded_keys(-1)
         _C._set_excluded_keys(self._before | _TRACE)
+        self._open.count = getattr(self._open, "count", 0) + 1
 
     def __exit__(self, *error):
+        self._open.count -= 1
         _C._set_excluded_keys(self._before)
+
+
+def _is_unrecorded():
+    """Whether such a block runs on this thread."""
+    return getattr(_Unrecorded._open, "count", 0) > 0
 
 
 def _get_overloaded_args(relevant_args: Iterable[Any], get_type_fn: Any = None) -> list[Any]:

@@ -22,6 +22,7 @@ from ._build import Builder
 from ._dims import AdditionalInputs, Dim, ShapesCollection, dims, located
 from ._errors import UserError, UserErrorType
 from ._observe import names_of_leaves, observe
+from ._recorder import QUANTIZED
 from ._symbols import refuse_other_names
 from ._unflatten import FlatArgsAdapter, InterpreterModule, UnflattenedModule, unflatten
 from .exported_program import ExportedProgram, ModuleCallEntry, ModuleCallSignature, default_decompositions
@@ -64,6 +65,18 @@ def export(
     )
 
 
+def _refuse_quantized(module: Any) -> None:
+    """UserError for layers that take or give quantized tensors; those that only their weights make quantized are exported."""
+    for name, each in module.named_modules() if isinstance(module, torch.nn.Module) else ():
+        if any(
+            cls.__module__ == "torch.ao.nn.quantized._layers" and cls.__name__ == "Rounds" for cls in type(each).__mro__
+        ):
+            raise UserError(
+                UserErrorType.ANTI_PATTERN,
+                f"export: {name or 'the module'} is a {type(each).__name__} of quantized tensors: {QUANTIZED}",
+            )
+
+
 def _state(module: Any) -> dict[str, Any]:
     """Parameters, then buffers."""
     state = module.state_dict(keep_vars=True)
@@ -89,6 +102,7 @@ def _export(
     function: Any, args: tuple, kwargs: dict, dynamic_shapes: Any, moving: Any = None, preserved: tuple[str, ...] = (),
     by_names: bool = False,
 ) -> ExportedProgram:  # fmt: skip
+    _refuse_quantized(function)
     if moving is None:
         moving = located(function, args, kwargs, dynamic_shapes)
     observed = observe(function, *_with_values(function, args, kwargs), moving, preserved)

@@ -60,6 +60,13 @@ def is_recording() -> bool:
     return getattr(_recording, "depth", 0) > 0
 
 
+#: why programs with quantized tensors are refused, and what to do
+QUANTIZED = (
+    "exported programs compute in floats and plain integers. Export the model of floats, before convert_fx or convert; "
+    "torch.jit.trace and torch.jit.script keep quantized models"
+)
+
+
 class Recorder(Writes, Values, TorchFunctionMode):
     """A mode under which the calls of a block are recorded on ``tape``."""
 
@@ -138,6 +145,8 @@ class Recorder(Writes, Values, TorchFunctionMode):
             if any(other.root.source == "constant" for other in family):
                 family = []
             else:
+                if any(getattr(each, "is_quantized", False) for each in (tensor, *(other.tensor for other in family))):
+                    raise self.refuse(f"makes a quantized tensor: {QUANTIZED}")
                 raise self.refuse(
                     "takes a view of a tensor in a way that is not recorded (memory shared by .data, NumPy or set_)"
                 )
@@ -167,6 +176,8 @@ class Recorder(Writes, Values, TorchFunctionMode):
 
     def __torch_function__(self, func: Any, classes: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
+        if _seams.is_unrecorded():
+            return func(*args, **kwargs)
         name = getattr(func, "__name__", "")
         if self._function_called is None:
             with self._calling(func, name):
@@ -232,7 +243,7 @@ class Recorder(Writes, Values, TorchFunctionMode):
         finally:
             self._depth = before
 
-    is_busy = property(lambda self: self._depth > 0 or self._is_within)
+    is_busy = property(lambda self: self._depth > 0 or self._is_within or _seams.is_unrecorded())
 
     @contextlib.contextmanager
     def busy(self) -> Any:

@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 import torch
+from torch import _seams
 from torch.overrides import DisableTorchFunction
 
 from . import _reads
@@ -98,7 +99,7 @@ class Values:
             raise RuntimeError(text)
 
     def _value_read(self, tensor: torch.Tensor, what: str) -> tuple | None:
-        if self._is_within or not self.knows(tensor):
+        if self._is_within or _seams.is_unrecorded() or not self.knows(tensor):
             return None
         if tensor.numel() == 1 and not tensor.is_complex():
             if what == _reads.READS["item"]:

@@ -49,8 +49,9 @@ def _warn_of(tensor, text, frame):
     if tracer is None or not ir._native._tracing() or not tracer.has_value(tensor):
         return
     if _is_own(frame):
-        asks_size = text in _OF_SIZE or frame.f_globals["__name__"].startswith("torch.jit.")
-        if asks_size or _is_of_sizes(tracer.value_of(tensor)):
+        name, value = frame.f_globals["__name__"], tracer.value_of(tensor)
+        asks_scale = name.startswith("torch.ao.") and value.node().kind() == "prim::GetAttr"  # which a layer holds
+        if asks_scale or text in _OF_SIZE or name.startswith("torch.jit.") or _is_of_sizes(value):
             return
         while frame.f_back is not None and _is_own(frame):
             frame = frame.f_back

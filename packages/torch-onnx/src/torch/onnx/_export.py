@@ -64,10 +64,10 @@ def refuse_missing(program: Program, opset: int, own: dict) -> None:
         text = "\n".join(
             f"  {name}: {', '.join(lines[:3])}{' ...' if len(lines) > 3 else ''}" for name, lines in absent.items()
         )
-        raise UnsupportedOperatorError(
-            f"no rule writes these operators in opset {opset}:\n{text}\n"
-            "torch.onnx.register_custom_op_symbolic('aten::name', function, opset) adds one"
-        )
+        hint = "torch.onnx.register_custom_op_symbolic('aten::name', function, opset) adds one"
+        if all(name.startswith("_int8_") for name in absent):
+            hint = "they are of quantized layers: export the model of floats, and quantize its file (onnxruntime.quantization)"
+        raise UnsupportedOperatorError(f"no rule writes these operators in opset {opset}:\n{text}\n{hint}")
 
 
 def _known(step, opset, own):

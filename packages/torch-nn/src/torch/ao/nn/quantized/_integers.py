@@ -57,7 +57,7 @@ def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor,
     if kept is None or any(a is not b for a, b in zip(kept[1], held)):
         if len(others) >= MOST_SCALES:
             others.clear()
-        with _seams.unrecorded():  # a trace has them as constants
+        with _seams.unrecorded():  # traces and exported programs have them as constants
             kept = others[key] = key, held, _factors(layer, *held, scale, out_scale)
     layer.__dict__["_factors"] = kept
     return kept[2]
@@ -83,7 +83,7 @@ def rows(layer: Any) -> tuple[Tensor | None, Tensor | None, Tensor]:
     integers that this was made of.
     """
     weight, steps, zero = (layer._buffers[name] for name in ("weight_int", "weight_scale", "weight_zero_point"))
-    with _seams.unrecorded():  # a trace has them as constants
+    with _seams.unrecorded():  # traces and exported programs have them as constants
         if zero.any() or weight.shape[1] > MOST_PRODUCTS:
             found = None, None, weight
         else:
