@@ -4,6 +4,7 @@ import io
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 from torch.jit import _ir
 
@@ -87,9 +88,76 @@ def test_a_buffer_that_the_program_writes_to_keeps_its_value_from_call_to_call()
     assert [again(torch.ones(2)).tolist() for _ in range(2)] == [[1, 1], [2, 2]]
 
 
+class Called(nn.Module):
+    """A function of its arguments."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args):
+        return self.function(*args)
+
+
+def attended(q, k, v):
+    return F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=0.3)
+
+
+WHOLE = {
+    "lstm": (nn.LSTM(3, 4, 2, bidirectional=True), (torch.randn(5, 2, 3),)),
+    "gru": (nn.GRU(3, 4, batch_first=True, bias=False), (torch.randn(5, 2, 3), torch.randn(1, 5, 4))),
+    "rnn": (nn.RNN(3, 4, nonlinearity="relu"), (torch.randn(5, 2, 3),)),
+    "instance_norm": (nn.InstanceNorm1d(4, affine=True), (torch.randn(2, 4, 6),)),
+    "running_instance_norm": (nn.InstanceNorm2d(3, track_running_stats=True), (torch.randn(1, 3, 4, 4),)),
+    "attention": (Called(attended), tuple(torch.randn(3, 1, 2, 5, 4))),
+    "max_pool": (nn.MaxPool2d(2), (torch.randn(1, 2, 6, 6),)),
+    "one_hot": (Called(lambda x: F.one_hot(x, 5)), (torch.tensor([1, 4]),)),
+    "scaled": (nn.Upsample(scale_factor=2.5, mode="nearest"), (torch.randn(1, 2, 4, 5),)),
+    "resized": (nn.Upsample((7, 3), mode="bicubic", align_corners=True), (torch.randn(1, 2, 4, 5),)),
+    "line": (nn.Upsample(scale_factor=2, mode="linear"), (torch.randn(1, 2, 4),)),
+}
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_functions_that_programs_keep_whole_are_operators(name):
+    module, args = WHOLE[name]
+    module = module.eval()
+    with torch.no_grad():
+        wanted = leaves(module(*args))
+        run, again = loaded(torch.export.export(module, args))
+        for found in (run.run("forward", *args), again(*args)):
+            for a, b in zip(leaves(found), wanted, strict=True):  # attention sums its rows in another order
+                torch.testing.assert_close(a, b, atol=1e-6 if name == "attention" else 0, rtol=0)
+
+
+def leaves(value):
+    return [value] if isinstance(value, torch.Tensor) else [part for each in value for part in leaves(each)]
+
+
+def test_sizes_of_whole_functions_may_change():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.LSTM(3, 4)
+
+        def forward(self, x):
+            y = self.layer(x)[0]
+            return F.interpolate(y.permute(1, 2, 0), size=(x.shape[0] * 2,), mode="linear")
+
+    module = Net().eval()
+    program = torch.export.export(module, (torch.randn(5, 2, 3),), dynamic_shapes=({0: torch.export.Dim("time")},))
+    run, again = loaded(program)
+    with torch.no_grad():
+        for steps in (5, 2, 9):
+            x = torch.randn(steps, 2, 3)
+            assert torch.equal(run.run("forward", x), module(x)) and torch.equal(again(x), module(x))
+
+
 def test_a_function_of_python_is_refused():
-    program = torch.export.export(nn.GRU(3, 4), (torch.randn(2, 5, 3),))
-    with pytest.raises(NotImplementedError, match="torch.jit.save: a call of .*recurrent"):
+    program = torch.export.export(
+        Called(lambda x, grid: F.grid_sample(x, grid)), (torch.randn(1, 1, 3, 3), torch.zeros(1, 2, 2, 2))
+    )
+    with pytest.raises(NotImplementedError, match="torch.jit.save: a call of .*grid_sample"):
         torch.jit.save(program, io.BytesIO())
 
 

@@ -9,6 +9,7 @@ import torch
 from torch.fx import Node
 
 from ..jit import _ir as ir
+from ..jit._resizes import resizing_operator
 from ._grad_blocks import plain_graph
 from .exported_program import ExportedProgram
 from .graph_signature import ConstantArgument, InputKind, OutputKind, SymIntArgument, TensorArgument
@@ -91,6 +92,8 @@ class _Script:
         if isinstance(item, (list, tuple)) and any(isinstance(each, Node) for each in item):
             values = [self.value(each) for each in item]
             return [v if isinstance(v, ir.Value) else self.graph.insertConstant(v) for v in values]
+        if isinstance(item, (list, tuple)) and not item:  # sizes and the like, as ATen has them
+            return self.graph.insertConstant([], ir.ListType(ir.IntType.get()))
         return list(item) if isinstance(item, (list, tuple)) else item
 
     def call(self, node: Node) -> Any:
@@ -101,16 +104,45 @@ class _Script:
         if name is None:
             parts = str(node.target).split(".")
             if parts[0] != "aten":
-                called = getattr(node.target, "__name__", node.target)
-                raise NotImplementedError(
-                    f"torch.jit.save: a call of {called} in an exported program: script the module"
-                )
+                return self.leaf(node, args)
             name = "size" if parts[1] == "sym_size" else parts[1]
         kwargs = {key: self.value(each) for key, each in node.kwargs.items()}
         first = next((i for i, each in enumerate(args) if isinstance(each, torch.dtype)), len(args))
         if first < len(args):  # a dtype is an int here: by its name it is no size
             kwargs.update(zip([each.name for each in node.target._schema.arguments[first:]], args[first:]))
         return self.graph.call(name, args[:first], kwargs)
+
+    def leaf(self, node: Node, args: list[Any]) -> Any:
+        """A function that programs keep whole, as the operator that does the same."""
+        called = getattr(node.target, "__name__", str(node.target))
+        if called == "recurrent":
+            x, states, weights, mode, layers, bidirectional, bias = args
+            first = states if mode == "LSTM" else states[0]
+            return self.graph.call(mode.lower(), [x, first, weights, bias, layers, 0.0, False, bidirectional, False])
+        if called == "instance_norm":
+            x, mean, var, weight, bias, *rest = args
+            return self.graph.call(called, [x, weight, bias, mean, var, *rest])
+        if called == "scaled_dot_product_attention":
+            *whole, scale, enable_gqa = args
+            return self.graph.call(called, whole, {"scale": scale, "enable_gqa": enable_gqa})
+        if called == "one_hot":
+            return self.graph.call(called, args)
+        if called == "interpolate" and (found := self.resized(node, *args)) is not None:
+            return found
+        raise NotImplementedError(f"torch.jit.save: a call of {called} in an exported program: script the module")
+
+    def resized(
+        self, node: Node, x: Any, size: Any, scale: Any, mode: str, corners: Any, again: Any, antialias: bool
+    ) -> Any:
+        """``interpolate``, or None where sizes would have to be computed first."""
+        if mode == "area" or (scale is not None and again):
+            return None
+        dims = node.args[0].meta["val"].dim() - 2
+        given = size if scale is None else scale
+        given = given if isinstance(given, list) else [given] * dims
+        corners = [] if mode.startswith("nearest") else [bool(corners)]
+        given = [given, None] if scale is None else [None, [float(each) for each in given]]
+        return self.graph.call(resizing_operator(mode, dims, antialias), [x, given[0], *corners, given[1]])
 
     def give(self, program: ExportedProgram, results: Any) -> None:
         """What the method returns, and buffers that it leaves in another state."""

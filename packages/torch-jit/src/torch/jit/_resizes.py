@@ -11,12 +11,18 @@ from ._nodes import Number, is_plain, operator
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-__all__ = ["resizing_in"]
+__all__ = ["resizing_in", "resizing_operator"]
 
 _KINDS = {
     "nearest": "upsample_nearest{}d", "nearest-exact": "_upsample_nearest_exact{}d", "linear": "upsample_linear{}d",
     "bilinear": "upsample_bilinear{}d", "bicubic": "upsample_bicubic{}d", "trilinear": "upsample_trilinear{}d",
 }  # fmt: skip
+
+
+def resizing_operator(mode: str, dims: int, antialias: bool) -> str:
+    """The name of PyTorch's operator that resizes images of so many dims."""
+    name = _KINDS[mode].format(dims)
+    return f"_{name}_aa" if antialias else name
 
 
 def _number(entry: Any, kind: type) -> Any:
@@ -52,8 +58,7 @@ def resizing_in(own: Callable[..., Tensor], tracer_of: Callable[[], Any], sizes_
         kept = (entries, None) if scale is None else (None, entries)
         numbers = [_plain(each, kind) for each in entries]
         asked = (numbers, None) if scale is None else (None, numbers)
-        name = _KINDS[mode].format(dims)
-        name = f"_{name}_aa" if antialias else name
+        name = resizing_operator(mode, dims, antialias)
         more = [] if mode.startswith("nearest") else [bool(corners)]
         return operator(
             tracer, f"aten::{name}", [input, kept[0], *more, kept[1]],
