@@ -161,3 +161,59 @@ def test_a_program_is_told_that_nothing_traces_it():
         return x if torch._C._get_tracing_state() is not None else x + 1
 
     assert torch.equal(torch.compile(f, fullgraph=True)(X), X + 1)
+
+
+LAYERS = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
+NAMED = nn.ModuleDict({"a": nn.Linear(2, 2), "b": nn.Linear(2, 2)})
+
+
+class Pairs:
+    def keys(self):
+        return ["a", "b"]
+
+    def __getitem__(self, key):
+        return {"a": 2, "b": 3}[key]
+
+
+def extended(x):
+    found = []
+    found.extend(LAYERS)
+    return found[1](found[0](x))
+
+
+def updated(x):
+    found = {}
+    found.update(NAMED)
+    found.update(Pairs(), c=4)
+    found.update([("d", 5)])
+    return x * found["a"] * found["b"] * found["d"]
+
+
+def applied(x, layers):
+    for each in layers:
+        x = each(x)
+    return x
+
+
+ITERATED = {
+    "map": lambda x: torch.stack([*map(lambda layer, i: layer(x) * i, LAYERS, (1, 2))]),
+    "filter": lambda x: applied(x, filter(lambda layer: layer is not None, LAYERS)),
+    "reversed": lambda x: applied(x, reversed(LAYERS)),
+    "chain": lambda x: applied(x, itertools.chain(LAYERS, LAYERS)),
+    "islice": lambda x: applied(x, itertools.islice(LAYERS, 1)),
+    "zip_longest": lambda x: sum(one(two(x)) for one, two in itertools.zip_longest(LAYERS, LAYERS)),
+    "starmap": lambda x: sum(itertools.starmap(lambda i, layer: i * layer(x), enumerate(LAYERS))),
+    "reduce": lambda x: functools.reduce(lambda y, layer: layer(y), LAYERS, x),
+    "extend": extended,
+    "update": updated,
+}
+
+
+@pytest.mark.parametrize("name", ITERATED)
+def test_what_iterates_asks_modules_and_objects_of_python_for_their_items(name):
+    f = ITERATED[name]
+    compiled = torch.compile(f, fullgraph=True)
+    x = X.unsqueeze(0)
+    for _ in range(2):
+        assert torch.equal(compiled(x), f(x))
+    assert torch.equal(torch.compile(f)(x), f(x))

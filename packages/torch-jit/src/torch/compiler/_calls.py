@@ -400,7 +400,7 @@ def _builtin(observer, function, args, kwargs):
     if known and function in ITERATING:
         args = iterated(observer, function, args)
     if known and function in CALLING:
-        args, kwargs = followed(observer, args, kwargs)
+        args, kwargs = followed(observer, function, args, kwargs)
     if isinstance(owner, torch.Tensor) or getattr(function, "__objclass__", None) is torch.Tensor:
         if name in OF_TENSORS:
             if name != "to" and any(True for t in tensors_in((args, kwargs))):
@@ -419,8 +419,11 @@ def _builtin(observer, function, args, kwargs):
     ):
         if name in MUTATING:
             observer.changes(owner)
+        if name in _TAKING:
+            kind = dict if isinstance(owner, dict) else iter
+            args = tuple(each for given in args for each in iterated(observer, kind, (given,)))
         if name == "sort":
-            args, kwargs = followed(observer, args, kwargs)
+            args, kwargs = followed(observer, function, args, kwargs)
         if name in BY_IDENTITY and not all(_is_simple(each) or _is_itself(each) for each in args[:1]):
             observer.stop(f"{name}() looks for an object")
         return function(*args, **kwargs)
@@ -457,6 +460,10 @@ def _builtin(observer, function, args, kwargs):
     if name == "__subclasses__" and observer.reason is None:  # a table by class that is filled as it is used
         observer.settles = True
     return _stopped(observer, f"{named(function)}() is called", function, args, kwargs)
+
+
+#: methods of containers that iterate over their arguments
+_TAKING = frozenset(("extend", "extendleft", "update", "__iadd__", "join"))
 
 
 def _check_given(observer, args, kwargs):
@@ -503,7 +510,7 @@ def _make(observer, kind, args, kwargs):
         return found
     if kind in PURE:
         if kind in CALLING:
-            args, kwargs = followed(observer, args, kwargs)
+            args, kwargs = followed(observer, kind, args, kwargs)
         _check_given(observer, args, kwargs)
         if kind is range:  # counted in C
             args = tuple(a.or_escape("counts a range") if isinstance(a, Number) else a for a in args)

@@ -40,10 +40,16 @@ for _module in (math, operator, itertools):
     PURE |= {f for n, f in vars(_module).items() if callable(f) and not n.startswith("_")}
 PURE -= {operator.setitem, operator.delitem, operator.attrgetter, operator.methodcaller}
 PURE -= {getattr(operator, n) for n in dir(operator) if n.startswith("i") and n[1:] in dir(operator)}
-#: builtins that iterate
-ITERATING = frozenset(
-    (enumerate, zip, list, tuple, set, frozenset, sum, any, all, iter, reversed, max, min, dict, sorted, map, filter)
-)
+#: builtins that iterate, over their first argument; over all; and over all but the first
+_OF_FIRST = (
+    enumerate, list, tuple, set, frozenset, sum, any, all, iter, reversed, max, min, dict, sorted, collections.deque, itertools.islice, itertools.cycle,
+    itertools.pairwise, itertools.accumulate, itertools.groupby, itertools.permutations, itertools.combinations,
+)  # fmt: skip
+OF_ALL = frozenset((zip, itertools.chain, itertools.product, itertools.zip_longest, itertools.compress))
+OF_REST = frozenset((
+    map, filter, functools.reduce, itertools.starmap, itertools.takewhile, itertools.dropwhile, itertools.filterfalse,
+))  # fmt: skip
+ITERATING = OF_ALL | OF_REST | frozenset(_OF_FIRST)
 #: of Python's own, what calls a function that it is given
 CALLING = frozenset((
     map, filter, sorted, max, min, functools.reduce, itertools.accumulate, itertools.dropwhile, itertools.filterfalse,
