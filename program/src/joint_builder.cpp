@@ -168,6 +168,7 @@ bool JointBuilder::run_forward() {
 }
 
 bool JointBuilder::differentiate(unsigned which, Found& found) {
+  const size_t before = alive_.size();
   std::vector<Tensor> outputs, inputs, grads;
   for (size_t i = 0; i < to_.differentiable_.size(); ++i) {
     if (!(which >> i & 1)) continue;
@@ -193,6 +194,9 @@ bool JointBuilder::differentiate(unsigned which, Found& found) {
     // A gradient that is an input of the pass itself would be given out twice.
     if (r && found.results.back() < text_.values) return false;
   }
+  // What a pass makes is its own: the next one would take its view of an input for the region's.
+  for (size_t i = before; i < alive_.size(); ++i) values_.erase(alive_[i].first.get());
+  alive_.resize(before);
   return true;
 }
 

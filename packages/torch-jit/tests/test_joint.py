@@ -398,3 +398,19 @@ def test_a_region_is_planned_both_ways_once_it_is_differentiated():
     for _ in range(2):
         plan(*args).sum().backward()
     assert "not planned yet" not in plan.describe()
+
+
+def test_gradients_of_one_result_take_no_view_that_those_of_another_made():
+    def grams(a, b):
+        return b @ b.t(), a.sum()
+
+    def whole(a, b):
+        c = (a > 0).float() * b
+        return ((c @ c.t()) @ c * 0.1) * 1.0, a.sum()
+
+    for f in (grams, whole):
+        args = [torch.randn(4, 6, requires_grad=True) for _ in range(2)]
+        agree(f, torch.jit.script(f), args)
+        for which in (0, 1):
+            one = lambda run, which=which: lambda *args: run(*args)[which]
+            agree(one(f), one(torch.jit.script(f)), args)
