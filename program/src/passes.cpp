@@ -236,10 +236,10 @@ bool trains(const Node& n) {
 
 bool is_random(const Node& n) {
   const Signature* f = n.signature();
-  if (!f || !f->is_random || f->row) return f && f->is_random;
+  if (!f || !f->is_random) return false;
   for (size_t i = 0; i < f->arguments.size() && i < n.inputs().size(); ++i) {
     const std::string& name = f->arguments[i].name;
-    if (!is_constant(n.input(i)) || (name != "train" && !name.starts_with("dropout"))) continue;
+    if (!is_constant(n.input(i)) || (name != "train" && name != "training" && !name.starts_with("dropout"))) continue;
     const Cell c = constant_value(n.input(i));
     if (c.is_number() && c.to_double() == 0) return false;
   }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import enum
+import itertools
 import operator
 import sys
 import types
@@ -99,8 +100,24 @@ class Hooks:
             self.stop(f"a {type(value).__qualname__} is sliced")
         return value
 
-    def iter(self, value):
-        """``for each in value``."""
+    def parts(self, value, form):
+        """What a target takes apart: ``a, (b, c) = value``."""
+        found = self.iter(value)
+        if (
+            self.reason is not None
+            or (found is value and not any(form))
+            or not isinstance(found, collections.abc.Iterable)
+        ):
+            return found
+        items = list(itertools.islice(found, len(form) + 1) if form else found)
+        for i, inner in enumerate(form[: len(items)]):
+            items[i] = items[i] if inner is None else self.parts(items[i], inner)
+        return items
+
+    def iter(self, value, form=None):
+        """``for each in value``; with a form for ``for a, b in value``."""
+        if form is not None and self.reason is None:
+            return (self.parts(each, form) for each in self.iter(value))
         if self.reason is None and type(value) not in INDEXED:
             if not isinstance(value, torch.Tensor) and isinstance(
                 found := of_class(type(value), "__iter__"), types.FunctionType

@@ -101,6 +101,7 @@ class Watch:
             "item",
             "sliced",
             "iter",
+            "parts",
             "store",
             "store_item",
             "augmented",

@@ -98,7 +98,7 @@ class Rewrite(Patterns, ast.NodeTransformer):
         self.codes.pop()
         first.iter = outer
         for g in out.generators:
-            g.iter = self._watch("iter", g.iter, g.iter)
+            g.iter = self._iterated(g)
         return out
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
@@ -182,14 +182,19 @@ class Rewrite(Patterns, ast.NodeTransformer):
 
     def visit_For(self, node):
         node = self.generic_visit(node)
-        node.iter = self._watch("iter", node.iter, node.iter)
+        node.iter = self._iterated(node)
         return node
+
+    def _iterated(self, node):
+        """What a loop, or that of a comprehension, goes over."""
+        form = _form(node.target)
+        return self._watch("iter", node.iter, node.iter, *([] if form is None else [ast.Constant(form)]))
 
     def visit_Assign(self, node):
         node = self.generic_visit(node)
-        (target,) = node.targets if len(node.targets) == 1 else (None,)
-        if isinstance(target, (ast.Tuple, ast.List)) and not isinstance(node.value, (ast.Tuple, ast.List)):
-            node.value = self._watch("iter", node.value, node.value)
+        form = _form(node.targets[0]) if len(node.targets) == 1 else None
+        if form is not None and (any(form) or not isinstance(node.value, (ast.Tuple, ast.List))):
+            node.value = self._watch("parts", node.value, node.value, ast.Constant(form))
         return node
 
     def visit_Starred(self, node):
@@ -266,6 +271,17 @@ class Rewrite(Patterns, ast.NodeTransformer):
         node = self.generic_visit(node)
         node.value = self._watch("iter", node.value, node.value)
         return node
+
+
+def _form(target):
+    """How a target takes a value apart: a form, or None, for each part of it; () where one of them has a star.
+
+    >>> _form(ast.parse("for i, (a, b) in x: pass").body[0].target)
+    (None, (None, None))
+    """
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        return None
+    return () if any(isinstance(each, ast.Starred) for each in target.elts) else tuple(map(_form, target.elts))
 
 
 _NOTHING = ast.arguments(posonlyargs=[], args=[], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[])
