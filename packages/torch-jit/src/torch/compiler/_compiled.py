@@ -11,7 +11,7 @@ from torch._dynamo import config, exc, utils
 from torch.jit import _ir as ir
 
 from . import _backends, _cuts, _dynamic, _found, _stances, _tables, _transforms
-from ._guards import same_value, state_of_thread
+from ._guards import same_value, state_of_thread, writes_to
 from ._observer import Observer, Reason
 from ._outputs import Outputs
 from ._sizes import Size
@@ -273,12 +273,13 @@ def _counting(build, counts):
     made = build()
 
     def run(*inputs):
-        after = [(inputs[i], inputs[i]._version + count) for i, count in counts.items()]
+        counted = [(inputs[i], writes_to(inputs[i]), count) for i, count in counts.items()]
         try:
             return made(*inputs)
         finally:
-            for each, version in after:
-                ir._native._set_version(each, version)
+            for each, before, count in counted:
+                if before is not None:
+                    ir._native._set_version(each, before + count)
 
     return run
 

@@ -24,7 +24,12 @@ def freeze(observer, graph, options):
     written = {_memory(tensor) for value, tensor in inputs if aliases.has_writers(value)}
     for value, tensor in inputs:
         source = observer.known[id(tensor)][1] if id(tensor) in observer.known else ()
-        if not _is_registered(source) or _memory(tensor) in written or aliases.may_contain_alias([value], results):
+        if (
+            not _is_registered(source)
+            or tensor.is_inference()
+            or _memory(tensor) in written
+            or aliases.may_contain_alias([value], results)
+        ):
             continue
         with graph.insert_point_guard(next(iter(graph.nodes()))):
             value.replaceAllUsesWith(graph.insertConstant(tensor.detach().clone()))

@@ -65,6 +65,11 @@ def layout_of(t):
     return (type(t), t.dtype, tuple(t.shape), t.stride(), t.device, t.requires_grad)
 
 
+def writes_to(t):
+    """How often a tensor was written to; None of an inference tensor, of which that is not counted."""
+    return None if t.is_inference() else t._version
+
+
 def order_of(sizes, strides):
     """The dims of dense memory, the outermost first; None of memory with gaps, or with elements that are one. Dims of one
     element stand nowhere.

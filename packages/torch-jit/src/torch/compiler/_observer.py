@@ -25,7 +25,7 @@ from torch.jit import _trace
 from . import _calls, _instrument, _opaque, _special, _transforms
 from ._effects import Effects
 from ._found import Found
-from ._guards import Guards, state_of_thread
+from ._guards import Guards, state_of_thread, writes_to
 from ._hooks import Hooks
 from ._match import Matches
 from ._outside import Outside
@@ -383,6 +383,8 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
             self.stop("data is written to beside gradients")
         elif any(id(tensor) not in self.input_of for tensor in written):
             self.stop("the data of a result is written to")
+        elif any(self.input_of[id(tensor)] not in self.bumps for tensor in written):
+            self.stop("the data of an inference tensor is written to")
         inputs = enumerate(self.graph.inputs())
         return {i: self.bumps[i] for i, value in inputs if i in self.bumps and aliases.has_writers(value)}
 
@@ -438,8 +440,8 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
                     if collects:
                         gc.enable()
                     self.recording.end()
-                    now = {i: self.stand_in(self.examples[i])._version for i in self.versions}
-                    self.bumps = {i: now[i] - before for i, before in self.versions.items()}
+                    now = {i: writes_to(self.stand_in(self.examples[i])) for i in self.versions}
+                    self.bumps = {i: now[i] - n for i, n in self.versions.items() if n is not None}
                     if self.late is not None:
                         self.stop(self.late)
         except BaseException as error:

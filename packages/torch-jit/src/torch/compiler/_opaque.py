@@ -20,16 +20,27 @@ def applied(observer, args, kwargs):
     if why:
         observer.stop(f"{kind.__name__}.apply() {why}")
         return kind.apply(*given, **kwargs)
-    before = [given[i]._version for i in at]
+    before = unwatched(observer, lambda: [_content(given[i]) for i in at])
     result = unwatched(observer, lambda: kind.apply(*given))
     results = result if isinstance(result, tuple) else (result,)
     if not all(isinstance(r, torch.Tensor) and not any(r is given[i] for i in at) for r in results):
         observer.stop(f"{kind.__name__}.apply() gives something else than new tensors")
-    if [given[i]._version for i in at] != before:
+    if not unwatched(observer, lambda: all(_unchanged(given[i], b) for i, b in zip(at, before))):
         observer.stop(f"{kind.__name__}.apply() writes to its arguments")
     if observer.reason is None:
         _noted(observer, kind, given, at, result, results)
     return result
+
+
+def _content(tensor):
+    """What tells whether a tensor is written to: how often it was, or a copy where nobody counts."""
+    return tensor.detach().clone() if tensor.is_inference() else tensor._version
+
+
+def _unchanged(tensor, before):
+    if not tensor.is_inference():
+        return tensor._version == before
+    return bool(((tensor == before) | (tensor != tensor)).all())
 
 
 def registered(observer, function, args, kwargs):

@@ -7,7 +7,7 @@ import collections
 import torch
 from torch.jit import _ir as ir
 
-from ._guards import is_plain, layout_of
+from ._guards import is_plain, layout_of, writes_to
 from ._kinds import kind_of
 from ._tables import tensor_classes
 
@@ -70,7 +70,7 @@ class Outside:
         self.tracer.set_value(value, v)
         self.dtypes[v.unique()] = value.dtype
         self.input_of[id(value)] = len(self.inputs)
-        self.versions[len(self.inputs)] = self.stand_in(value)._version
+        self.versions[len(self.inputs)] = writes_to(self.stand_in(value))
         self.inputs.append(slot)
         self.examples.append(value)
         self.tensors.add(id(value))
