@@ -457,3 +457,33 @@ def test_objects_are_changed_as_without_compiling_while_numbers_and_sizes_change
         (found, after), (expected, plainly) = compiled(x, n), run(steps, two, x, n)
         assert same(found, expected) and after == plainly and type(after) is type(plainly)
         assert told(one) == told(two)
+
+
+class Above:
+    scale, table = 2.0, [torch.ones(2)]
+
+    @property
+    def twice(self):
+        return self.scale * 2
+
+
+class Below(Above):
+    @property
+    def twice(self):
+        return super().twice + 1
+
+    def scaled(self, x):
+        return x * self.twice + super().scale * super().table[0]
+
+
+def test_properties_and_attributes_of_the_class_above():
+    below = Below()
+    compiled, x = torch.compile(below.scaled, fullgraph=True), torch.ones(2)
+    assert torch.equal(compiled(x), below.scaled(x))
+    below.scale = 5.0
+    assert torch.equal(compiled(x), below.scaled(x))
+    try:
+        Above.scale, Above.table = 7.0, [torch.ones(2) * 4]
+        assert torch.equal(compiled(x), below.scaled(x))
+    finally:
+        Above.scale, Above.table = 2.0, [torch.ones(2)]

@@ -161,6 +161,11 @@ def _of_super(observer, value, name):
     above = value.__self_class__.__mro__
     for base in above[above.index(value.__thisclass__) + 1 :]:
         observer.class_has(base, name)
+        raw = base.__dict__.get(name)
+        if isinstance(raw, property) and value.__self__ is not value.__self_class__:
+            return observer.apply(raw.fget, value.__self__)
+        if raw is not None and not hasattr(type(raw), "__get__"):
+            return observer.outside_value(raw, ("attr", ("const", base), name))
         if name in base.__dict__:
             break
     return getattr(value, name)
