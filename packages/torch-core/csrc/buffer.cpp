@@ -35,9 +35,14 @@ bool import_numpy() {
   return numpy_asarray && numpy_ndarray;
 }
 
+// Tells who records; false with Python's error where that raises.
+bool tell_of_memory(const Tensor& t) {
+  TORCH_PY_TRY(false, value_is_read(t, "memory that others see");)
+  return true;
+}
+
 // Null when the tensor's memory can be handed out as it is, else the reason why not.
 const char* not_exportable(const Tensor& t, bool to_devices = false) {
-  value_is_read(t, "memory that others see");
   if (is_any_sparse(t)) return "it is sparse; use .to_dense() first";
   if (is_hollow(t)) return "it is of a class that has no memory of its own";
   if (!lies_in_memory(t)) return "it stands for the examples of a vmap; take this out of the function that vmap maps";
@@ -68,6 +73,7 @@ PyObject* tensor_numpy(PyObject* self, PyObject* const* args, Py_ssize_t count, 
                     "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.");
     return nullptr;
   }
+  if (!tell_of_memory(t)) return nullptr;
   if (const char* why = not_exportable(t)) {
     if (t.device().type != DeviceType::CPU)
       return PyErr_Format(
@@ -267,6 +273,7 @@ PyObject* tensor_dlpack(PyObject* self, PyObject* args, PyObject* kwargs) {
   if (stream != Py_None && !PyLong_Check(stream))
     return PyErr_Format(PyExc_TypeError, "__dlpack__: stream must be an int or None, got %s", Py_TYPE(stream)->tp_name);
   Tensor t = unwrap(self);
+  if (!tell_of_memory(t)) return nullptr;
   if (const char* why = not_exportable(t, true))
     return PyErr_Format(PyExc_BufferError, "__dlpack__: this tensor cannot be exported: %s", why);
   const bool is_cuda = t.device().type == DeviceType::CUDA;
@@ -485,6 +492,7 @@ struct ExportedShape {
 int tensor_getbuffer(PyObject* self, Py_buffer* view, int flags) {
   const Tensor& t = borrow(self);
   view->obj = nullptr;
+  if (!tell_of_memory(t)) return -1;
   if (const char* why = not_exportable(t)) {
     PyErr_Format(PyExc_BufferError, "the memory of this tensor cannot be handed out: %s", why);
     return -1;

@@ -229,7 +229,7 @@ Object value_of(PyObject* self, const char* op) {
                  to_string(t.device()).c_str());
     return Object();
   }
-  value_is_read(t, op);
+  TORCH_PY_TRY(Object(), value_is_read(t, op);)
   return Object(item_of(t));
 }
 int tensor_bool(PyObject* self) {

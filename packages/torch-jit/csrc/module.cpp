@@ -1,6 +1,10 @@
 // torch.jit._native: graphs, types and functions of libtorch_program for Python.
 #include "python.h"
 
+namespace torch::program {
+void bind_replaced(py::module_& m);  // replaced.cpp
+}
+
 namespace {
 
 void translate(std::exception_ptr error) {
@@ -88,5 +92,6 @@ PYBIND11_MODULE(_native, m) {
   torch::program::bind_archive(m);
   torch::program::bind_callable(m);
   torch::program::bind_containers(m);
+  torch::program::bind_replaced(m);
   refuse_bare_instances(m);
 }

@@ -108,14 +108,27 @@ class FrameLocator final : public Tracer::Locator {
   SitePtr seen_;
 };
 
+// Python is asked within an operator: what it raises stays what it is.
+template <class F>
+auto ask(F f) {
+  python::HoldGil gil;
+  try {
+    return f();
+  } catch (py::error_already_set& error) {
+    error.restore();
+    throw python::PythonError();
+  }
+}
+
 // Asks a function of Python, which gives (file, line, column, text) or None.
 class AskingLocator final : public Tracer::Locator {
  public:
   explicit AskingLocator(py::object f) : f_(std::move(f)) {}
   void locate(Graph& g) override {
-    python::HoldGil gil;
-    const py::object said = f_();
-    if (!said.is_none()) g.current_site = site(to_location(said));
+    ask([&] {
+      const py::object said = f_();
+      if (!said.is_none()) g.current_site = site(to_location(said));
+    });
   }
 
  private:
@@ -140,8 +153,7 @@ class Reads {
   static void tell(const Tensor& t, const char* what) {
     if (const ValueWatcher next = next_.load()) next(t, what);
     if (!innermost_) return;
-    python::HoldGil gil;
-    innermost_->f_(t, what);
+    ask([&] { innermost_->f_(t, what); });
   }
 
   py::function f_;
@@ -172,10 +184,7 @@ void bind_trace(py::module_& m) {
       .def("lent", &Tracer::lent)
       .def("set_reads",
            [](Tracer& t, py::function f) {
-             t.set_reads([f = std::move(f)](const Tensor& x, const char* what) {
-               python::HoldGil gil;
-               f(x, what);
-             });
+             t.set_reads([f = std::move(f)](const Tensor& x, const char* what) { ask([&] { f(x, what); }); });
            })
       .def("locate_by_frames",
            [](Tracer& t, std::string own) { t.set_locator(std::make_unique<FrameLocator>(std::move(own))); })

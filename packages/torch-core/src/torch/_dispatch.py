@@ -60,9 +60,10 @@ def offer(overload: Any, args: Any, kwargs: Any, found: Any) -> Any:
     """What the innermost mode, else the tensors in ``found``, make of an operator; TypeError when all decline."""
     kinds, rules = tuple(map(type, found)), getattr(overload, "dispatch_rules", None) or {}
     if modes := _state.modes:
-        mode = modes.pop()
-        _refresh()
-        try:
+        mode = modes[-1]
+        try:  # Ctrl-C may come after any call
+            modes.pop()
+            _refresh()
             if (rule := rules.get(type(mode))) is not None:
                 result = rule(mode, overload, kinds, args, kwargs)
             else:
@@ -146,14 +147,21 @@ def pop() -> Any:
     """End to ask the innermost mode."""
     if not _state.modes:
         raise RuntimeError("a mode of __torch_dispatch__ is left that this thread has not entered")
-    mode = _state.modes.pop()
-    _refresh()
-    return mode
+    try:
+        return _state.modes.pop()
+    finally:
+        _refresh()
 
 
 def modes() -> list[Any]:
     """The modes of this thread, the innermost last."""
     return list(_state.modes)
+
+
+def set_modes(modes: list[Any]) -> None:
+    """Have these modes, the innermost last."""
+    _state.modes[:] = modes
+    _refresh()
 
 
 class without_modes:

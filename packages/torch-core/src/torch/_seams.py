@@ -89,6 +89,10 @@ LATER = {
     "modes": "_dispatch:modes",
     "push_mode": "_dispatch:push",
     "pop_mode": "_dispatch:pop",
+    "set_modes": "_dispatch:set_modes",
+    # --- modes of __torch_function__ ---
+    "function_modes": "overrides:_get_current_function_mode_stack",
+    "set_function_modes": "overrides:_set_modes",
     "without_modes": "_dispatch:without_modes",
     # --- operators of programs ---
     "around_registered": "_registered:around",

@@ -13,7 +13,6 @@ nothing take ``Tensor.__torch_function__``, which computes the result and gives 
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import sys
@@ -93,8 +92,14 @@ def _ask(function, found, args, kwargs):
         return NotImplemented
     kinds = tuple(map(type, found))
     if modes:
-        with _pop_mode_temporarily() as mode:
+        mode = modes[-1]
+        try:  # Ctrl-C may come after any call
+            modes.pop()
+            _refresh()
             result = mode.__torch_function__(function, kinds, args, kwargs)
+        finally:
+            modes.append(mode)
+            _refresh()
         if result is not NotImplemented:
             return result
     for argument in found:
@@ -375,19 +380,10 @@ def _push_mode(mode):
 def _pop_mode():
     if not _state.modes:
         raise RuntimeError("a mode of __torch_function__ is left that this thread has not entered")
-    mode = _state.modes.pop()
-    _refresh()
-    return mode
-
-
-@contextlib.contextmanager
-def _pop_mode_temporarily():
-    """The innermost mode, which sees no calls meanwhile."""
-    mode = _pop_mode()
     try:
-        yield mode
+        return _state.modes.pop()
     finally:
-        _push_mode(mode)
+        _refresh()
 
 
 def _get_current_function_mode():
@@ -398,6 +394,12 @@ def _get_current_function_mode():
 def _get_current_function_mode_stack():
     """The modes of this thread, the innermost last."""
     return list(_state.modes)
+
+
+def _set_modes(modes):
+    """Have these modes, the innermost last."""
+    _state.modes[:] = modes
+    _refresh()
 
 
 class TorchFunctionMode:

@@ -418,28 +418,39 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         """A block in which sizes that only values tell are not read."""
         return shapes_watched(self.found) if self.found and not self.takes_sizes else contextlib.nullcontext()
 
-    def run(self, function, args, kwargs):
-        """Call the function, watched from its arguments to its result."""
-        outer, _thread.observer = current(), self
+    def _recorded(self, function, args, kwargs):
+        """Call the function, recorded; Ctrl-C may come after each step, also of what ends it."""
+        before, collects = sys.getprofile(), gc.isenabled()
         try:
-            with _special.reads_watched(), self._sizes_watched():
-                args, kwargs = self.arguments(args, kwargs)
-                if type(function) is not types.FunctionType:
-                    self.outside_value(function, ("const", function))
-                self.tracer.locate_by(self.where)
-                self.recording = ir._native.Recording(self.tracer)
-                before, collects = sys.getprofile(), gc.isenabled()
+            self.recording = ir._native.Recording(self.tracer)
+            try:
                 gc.disable()  # what is collected would run its callbacks here
-                sys.setprofile(self.profile)
                 try:
+                    sys.setprofile(self.profile)
                     return (
                         _calls.call(self, function, args, kwargs) if self.reason is None else function(*args, **kwargs)
                     )
                 finally:
                     sys.setprofile(before)
-                    if collects:
-                        gc.enable()
-                    self.recording.end()
+            finally:
+                if collects:
+                    gc.enable()
+        finally:
+            if self.recording is not None:
+                self.recording.end()
+
+    def run(self, function, args, kwargs):
+        """Call the function, watched from its arguments to its result."""
+        outer, _thread.observer = current(), self
+        try:
+            with _special.reads_watched, self._sizes_watched():
+                args, kwargs = self.arguments(args, kwargs)
+                if type(function) is not types.FunctionType:
+                    self.outside_value(function, ("const", function))
+                self.tracer.locate_by(self.where)
+                try:
+                    return self._recorded(function, args, kwargs)
+                finally:
                     now = {i: writes_to(self.stand_in(self.examples[i])) for i in self.versions}
                     self.bumps = {i: now[i] - n for i, n in self.versions.items() if n is not None}
                     if self.late is not None:

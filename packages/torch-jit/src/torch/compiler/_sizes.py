@@ -9,6 +9,7 @@ its own, as before.
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import re
 import sys
@@ -284,9 +285,6 @@ def as_python(value):
 
 
 _thread = threading.local()
-_lock = threading.Lock()
-_users = 0
-_before = {}
 
 
 def _space(tensor):
@@ -356,36 +354,27 @@ def _nbytes(self):
     return _before["nbytes"].__get__(self)
 
 
-class shapes_watched:
+#: while somebody watches
+_watched = ir._native.Replaced(
+    [
+        (torch.Tensor, "shape", property(_shape)),
+        (torch.Tensor, "nbytes", property(_nbytes)),
+        *(
+            (torch.Tensor, name, each)
+            for name, each in {"size": _size, "numel": _numel, "nelement": _numel, "__len__": _len}.items()
+        ),
+        *((torch.Tensor, name, _refused(name)) for name in ("__iter__", "stride", "is_contiguous", "storage_offset")),
+    ]
+)
+_before = _watched.before
+
+
+@contextlib.contextmanager
+def shapes_watched(space):
     """A block in which what this thread reads of shapes goes to a space."""
-
-    def __init__(self, space):
-        self.space = space
-
-    def __enter__(self):
-        global _users
-        with _lock:
-            if _users == 0:
-                standins = {
-                    "shape": property(_shape),
-                    "size": _size,
-                    "numel": _numel,
-                    "nelement": _numel,
-                    "__len__": _len,
-                }
-                standins |= {each: _refused(each) for each in ("__iter__", "stride", "is_contiguous", "storage_offset")}
-                standins["nbytes"] = property(_nbytes)
-                for name, standin in standins.items():
-                    _before[name] = torch.Tensor.__dict__[name]
-                    setattr(torch.Tensor, name, standin)
-            _users += 1
-        _thread.space = self.space
-
-    def __exit__(self, *error):
-        global _users
-        _thread.space = None
-        with _lock:
-            _users -= 1
-            if _users == 0:
-                for name, own in _before.items():
-                    setattr(torch.Tensor, name, own)
+    with _watched:
+        _thread.space = space
+        try:
+            yield
+        finally:
+            _thread.space = None

@@ -11,12 +11,12 @@ import functools
 import importlib
 import inspect
 import sys
-import threading
 import types
 import typing
 
 import torch
 from torch import _seams
+from torch.jit import _ir as ir
 
 from ._attributes import attribute
 from ._branches import cond, while_loop
@@ -337,23 +337,18 @@ _READS = (
     "item", "tolist", "numpy", "data_ptr", "is_nonzero", "storage", "untyped_storage", "__dlpack__", "__reduce_ex__", "__deepcopy__",
     "requires_grad_", "backward", "register_hook", "retain_grad", "share_memory_", "__long__", "__nonzero__",
 )  # fmt: skip
-_lock = threading.Lock()
-_users = 0
-_before, _tables = {}, {}
 
 
 def unwatched(name):
     """The method of tensors that reads, as it is when nobody watches."""
-    return _before[name]
+    return reads_watched.before[name]
 
 
 def _watching(name):
-    method = _before[name]
-
     def read(self, *args, **kwargs):
         from ._observer import current
 
-        observer = current()
+        method, observer = unwatched(name), current()
         if observer is None or observer.reason is not None or (name == "requires_grad_" and observer.transforming):
             return method(self, *args, **kwargs)
         if name == "item" and not args and observer.may_read(self):
@@ -377,19 +372,11 @@ def number_of(observer, kind, value):
     return value.converted(kind) if isinstance(value, Number) else None
 
 
-def _tables_of_images():
-    """What ``interpolate`` keeps for sizes, places and weights of pixels: constants of a program."""
-    if "torch.nn.functional" not in sys.modules:
-        return {}
-    resizes = importlib.import_module("torch.nn.functional.interpolate")  # a function has this name as well
-    return {(resizes, name): _constant(getattr(resizes, name)) for name in ("_nearest", "_table")}
-
-
-def _constant(own):
+def _constant(name):
     def table(*key):
         from ._observer import current
 
-        observer = current()
+        own, observer = unwatched(name), current()
         if observer is None or observer.reason is not None:
             return own(*key)
         found = unwatched_call(observer, lambda: own(*key))
@@ -403,28 +390,12 @@ def _constant(own):
     return table
 
 
-@contextlib.contextmanager
-def reads_watched():
-    """A block in which reads of tensors' values make this thread's observation void."""
-    global _users
-    with _lock:
-        if _users == 0:
-            _before.update((name, torch.Tensor.__dict__[name]) for name in _READS if name in torch.Tensor.__dict__)
-            for name in _before:
-                setattr(torch.Tensor, name, _watching(name))
-            for (owner, name), standin in _tables_of_images().items():
-                _tables[owner, name] = getattr(owner, name)
-                setattr(owner, name, standin)
-        _users += 1
-    try:
-        yield
-    finally:
-        with _lock:
-            _users -= 1
-            if _users == 0:
-                for name, method in _before.items():
-                    setattr(torch.Tensor, name, method)
-                for (owner, name), own in _tables.items():
-                    setattr(owner, name, own)
-                _before.clear()
-                _tables.clear()
+_resizes = importlib.import_module("torch.nn.functional.interpolate")  # a function has this name as well
+#: a block in which reads of tensors' values make this thread's observation void; what ``interpolate`` keeps for sizes, places and
+#: weights of pixels are constants of a program
+reads_watched = ir._native.Replaced(
+    [
+        *((torch.Tensor, name, _watching(name)) for name in _READS if name in vars(torch.Tensor)),
+        *((_resizes, name, _constant(name)) for name in ("_nearest", "_table")),
+    ]
+)

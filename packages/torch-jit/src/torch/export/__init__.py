@@ -17,6 +17,7 @@ import os
 from typing import Any
 
 import torch
+from torch import _seams
 
 from ._build import Builder
 from ._dims import AdditionalInputs, Dim, ShapesCollection, dims, located
@@ -105,7 +106,14 @@ def _export(
     _refuse_quantized(function)
     if moving is None:
         moving = located(function, args, kwargs, dynamic_shapes)
-    observed = observe(function, *_with_values(function, args, kwargs), moving, preserved)
+    modes, function_modes, grad = _seams.modes(), _seams.function_modes(), torch.is_grad_enabled()
+    try:
+        observed = observe(function, *_with_values(function, args, kwargs), moving, preserved)
+    except BaseException:  # an interrupt may have come before a mode was left
+        _seams.set_modes(modes)
+        _seams.set_function_modes(function_modes)
+        torch.set_grad_enabled(grad)
+        raise
     if by_names:
         refuse_other_names(observed.symbols, names_of_leaves(function, args, kwargs))
     builder = Builder(observed, function)

@@ -4,7 +4,6 @@ module that trains what was exported has the gradients of the original.
 
 from __future__ import annotations
 
-import contextlib
 import copy
 import operator
 import threading
@@ -15,10 +14,11 @@ from torch._higher_order_ops.wrap import wrap_with_set_grad_enabled
 from torch.autograd import grad_mode
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
+from torch.jit import _native
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
     from typing import Any
 
 __all__ = ["fold", "inline", "plain", "plain_graph", "watching"]
@@ -34,8 +34,7 @@ class _Was(NamedTuple):
 _TOGETHER = "place", "stack_trace", "nn_module_stack", "torch_fn"
 
 
-@contextlib.contextmanager
-def watching(recorder: Any) -> Iterator[None]:
+def watching(recorder: Any) -> Any:
     """A block in which this thread's changes of the grad mode are told to ``recorder.grad``. What is recorded runs without gradients
     but where the program itself enables them."""
     own, before = threading.get_ident(), grad_mode._set_grad_enabled
@@ -48,11 +47,7 @@ def watching(recorder: Any) -> Iterator[None]:
         before(real)
         return was
 
-    grad_mode._set_grad_enabled = told
-    try:
-        yield
-    finally:
-        grad_mode._set_grad_enabled = before
+    return _native.Replaced([(grad_mode, "_set_grad_enabled", told)])
 
 
 def fold(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import threading
 
 import torch
+from torch.jit import _native
 from torch.nn import functional as F
 from torch.nn.modules.rnn import RNNBase
 
@@ -15,7 +15,6 @@ from ._beneath import is_needed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from typing import Any
 
 #: functions of torch.nn.functional
@@ -62,22 +61,12 @@ def _layers(input, states, weights, mode, layers, bidirectional, bias):
     return (x, *(torch.stack(s) for s in zip(*last, strict=True)))
 
 
-@contextlib.contextmanager
-def standing_in(recorder: Any) -> Iterator[None]:
+def standing_in(recorder: Any) -> Any:
     """While the block runs, this thread's calls of such functions go to ``recorder.leaf``."""
-    before = {name: getattr(F, name) for name in FUNCTIONS}
-    run = RNNBase._run
-    _active.recorder, outer = recorder, getattr(_active, "recorder", None)
-    for name, function in before.items():
-        setattr(F, name, _stand_in(name, function))
-    RNNBase._run = _stand_in_for_rnn(run)
-    try:
-        yield
-    finally:
-        _active.recorder = outer
-        RNNBase._run = run
-        for name, function in before.items():
-            setattr(F, name, function)
+    functions = [(F, name, _stand_in(name, getattr(F, name))) for name in FUNCTIONS]
+    return _native.Replaced(
+        [*functions, (RNNBase, "_run", _stand_in_for_rnn(RNNBase._run)), (_active, "recorder", recorder)]
+    )
 
 
 def unseen(function: Any) -> Any:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import sys
 
 import torch
+from torch.jit import _native
 
 from ._tape import Place
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
 _KEEP = 6  # frames: the rest of a deep stack says the same for each call
@@ -53,8 +53,7 @@ class Places:
             frame = frame.f_back
         return Place(tuple(reversed(frames)), tuple(self._stack))
 
-    @contextlib.contextmanager
-    def following(self, called: Callable[[str, tuple, dict], Any]) -> Iterator[None]:
+    def following(self, called: Callable[[str, tuple, dict], Any]) -> Any:
         """While the block runs, note which modules of the root are being called: the second call of one is ``name@1``.
 
         ``called(name, args, kwargs)`` is told before each, and what it gives of the result.
@@ -79,8 +78,4 @@ class Places:
             finally:
                 stack.pop()
 
-        torch.nn.Module.__call__ = named
-        try:
-            yield
-        finally:
-            torch.nn.Module.__call__ = call
+        return _native.Replaced([(torch.nn.Module, "__call__", named)])

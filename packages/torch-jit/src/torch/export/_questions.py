@@ -7,7 +7,6 @@ one there is an error that names the line: the exported program would go the exa
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import itertools
 import math
@@ -20,6 +19,7 @@ from typing import Any
 import torch
 from torch import _pytree as pytree
 from torch._seams import SizeExpression as Expression
+from torch.jit import _native
 
 from . import _formulas
 
@@ -287,8 +287,7 @@ class Questions:
         """A size that may be another one, or an int among the arguments."""
         return _Named.of(number, Expression.of_text(text), self)
 
-    @contextlib.contextmanager
-    def listening(self) -> Iterator[None]:
+    def listening(self) -> Any:
         """A block in which the sizes of these tensors know their names."""
         before = {name: torch.Tensor.__dict__[name] for name in ("shape", "size", "numel", "nelement")}
         shape, size = before["shape"], before["size"]
@@ -308,18 +307,12 @@ class Questions:
 
         replaced = {"shape": property(named), "size": sized, "numel": counted, "nelement": counted}
         made = [(torch, "tensor"), (torch, "as_tensor"), (torch, "asarray"), (torch.Tensor, "new_tensor")]
-        makers = [(owner, name, vars(owner)[name]) for owner, name in made]
-        for name, method in replaced.items():
-            setattr(torch.Tensor, name, method)
-        for owner, name, function in makers:
-            setattr(owner, name, self._noting(function))
-        try:
-            yield
-        finally:
-            for name, method in before.items():
-                setattr(torch.Tensor, name, method)
-            for owner, name, function in makers:
-                setattr(owner, name, function)
+        return _native.Replaced(
+            [
+                *((torch.Tensor, name, method) for name, method in replaced.items()),
+                *((owner, name, self._noting(vars(owner)[name])) for owner, name in made),
+            ]
+        )
 
     def _noting(self, function: Any) -> Any:
         """A function that makes a tensor of numbers, which lose their names there."""

@@ -6,10 +6,11 @@ import contextlib
 import sys
 
 import torch
+from torch.jit import _native
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
 #: methods of Tensor that leave the program: what the error says they do
@@ -24,70 +25,41 @@ READS = {
 OPERATORS = {"equal", "allclose", "is_nonzero"}
 
 
-@contextlib.contextmanager
-def watching(read: Callable[[torch.Tensor, str], Any]) -> Iterator[None]:
+def watching(read: Callable[[torch.Tensor, str], Any]) -> Any:
     """While the block runs, ``read(tensor, what)`` is called before values are read; where it gives a tuple of one, that is read."""
-    replaced = {}
+    replaced = [(torch.Tensor, "__iter__", lambda self: iter(torch.unbind(self, 0)))]
     for name, what in READS.items():
         method = torch.Tensor.__dict__.get(name)
         if method is None:
             method = getattr(torch.Tensor, name, None)
             if method is None or name.startswith("__"):
                 continue
-        replaced[name] = torch.Tensor.__dict__.get(name)
-        setattr(torch.Tensor, name, _asking(method, what, read))
-    iterate = torch.Tensor.__dict__.get("__iter__")
-    torch.Tensor.__iter__ = lambda self: iter(torch.unbind(self, 0))
-    replaced["__iter__"] = iterate
-    try:
-        yield
-    finally:
-        for name, method in replaced.items():
-            if method is None:
-                delattr(torch.Tensor, name)
-            else:
-                setattr(torch.Tensor, name, method)
+        replaced.append((torch.Tensor, name, _asking(method, what, read)))
+    return _native.Replaced(replaced)
 
 
-@contextlib.contextmanager
-def refusing_scripts(refuse: Callable[[str], Exception]) -> Iterator[None]:
+def refusing_scripts(refuse: Callable[[str], Exception]) -> Any:
     """While the block runs, calls of compiled programs raise ``refuse(what)``: what they compute is not seen."""
     api = sys.modules.get("torch.jit._script.api")
     if api is None:  # nothing was compiled
-        yield
-        return
-    function, module = api.ScriptFunction, api.ScriptModule
-    before = function.__call__, module.__dict__.get("__call__")
+        return contextlib.nullcontext()
 
     def refused(self, *args, **kwargs):
         raise refuse(
             "calls what torch.jit.script made, which a recording does not see: call the Python that it was made of"
         )
 
-    function.__call__ = module.__call__ = refused
-    try:
-        yield
-    finally:
-        function.__call__ = before[0]
-        if before[1] is None:
-            del module.__call__
-        else:
-            module.__call__ = before[1]
+    return _native.Replaced([(kind, "__call__", refused) for kind in (api.ScriptFunction, api.ScriptModule)])
 
 
-@contextlib.contextmanager
-def refusing_data(refuse: Callable[[str], Exception]) -> Iterator[None]:
+def refusing_data(refuse: Callable[[str], Exception]) -> Any:
     """While the block runs, tensors are given no other memory (``x.data = y``): a recording does not see it."""
     before = torch.Tensor.__dict__["data"]
 
     def assigned(tensor, value):
         raise refuse("assigns to .data, which a recording does not see: use copy_")
 
-    torch.Tensor.data = property(before.__get__, assigned)
-    try:
-        yield
-    finally:
-        torch.Tensor.data = before
+    return _native.Replaced([(torch.Tensor, "data", property(before.__get__, assigned))])
 
 
 def _asking(method, what, read):

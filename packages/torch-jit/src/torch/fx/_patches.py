@@ -188,23 +188,20 @@ def methods() -> dict:
 
 
 class Patches:
-    """Replacements that one trace asked for; ``undo`` puts everything back that no other trace still needs."""
+    """Replacements that one trace asked for; ``undo`` puts everything back that no other trace still needs.
+
+    Ctrl-C may come after any call: what is done is noted before it is, and steps of ``undo`` may be taken twice.
+    """
 
     def __init__(self):
-        self._done_dicts: list = []
-        self._done_types: list = []
-        self._done_codes: list = []
+        self.done: list = []  # (table, key)
 
     def item(self, mapping: dict, name: str, stand_in):
         """Replace ``mapping[name]``, which may be absent."""
         key = (id(mapping), name)
         with _lock:
-            if key in _dicts:
-                _dicts[key][0] += 1
-            else:
-                _dicts[key] = [1, mapping, mapping.get(name, _ABSENT), stand_in]
+            if self._is_first(_dicts, key, lambda: [1, mapping, mapping.get(name, _ABSENT), stand_in]):
                 mapping[name] = stand_in
-            self._done_dicts.append(key)
 
     def watch(self, mapping: dict, name: str, kind: type):
         """Replace the dict at ``mapping[name]`` by one of another class, and its contents by that one's in the end."""
@@ -213,63 +210,37 @@ class Patches:
 
     def attribute(self, kind: type, name: str, stand_in):
         """Replace an attribute of a class, which may be absent."""
-        key = (kind, name)
         with _lock:
-            if key in _types:
-                _types[key][0] += 1
-            else:
-                _types[key] = [1, vars(kind).get(name, _ABSENT), stand_in]
+            if self._is_first(_types, (kind, name), lambda: [1, vars(kind).get(name, _ABSENT), stand_in]):
                 setattr(kind, name, stand_in)
-            self._done_types.append(key)
 
     def code(self, func, code):
         """Replace the code of a function, wherever it lies."""
         with _lock:
-            if func in _codes:
-                _codes[func][0] += 1
-            else:
-                _codes[func] = [1, func.__code__]
+            if self._is_first(_codes, func, lambda: [1, func.__code__]):
                 func.__code__ = code
-            self._done_codes.append(func)
+
+    def _is_first(self, table, key, before):
+        """Note a replacement, and whether no trace has made it yet."""
+        first = key not in table
+        if first:
+            table[key] = before()
+        else:
+            table[key][0] += 1
+        self.done.append((table, key))
+        return first
 
     def undo(self):
-        with _lock:
-            while self._done_codes:
-                func = self._done_codes.pop()
-                entry = _codes[func]
-                entry[0] -= 1
-                if not entry[0]:
-                    func.__code__ = _codes.pop(func)[1]
-            while self._done_dicts:
-                key = self._done_dicts.pop()
-                entry = _dicts[key]
-                entry[0] -= 1
-                if entry[0]:
-                    continue
-                _, mapping, before, stand_in = _dicts.pop(key)
-                if mapping.get(key[1]) is not stand_in:  # the program assigned to the name meanwhile
-                    continue
-                if before is _ABSENT:
-                    del mapping[key[1]]
-                    continue
-                if isinstance(before, dict) and isinstance(stand_in, dict) and before != stand_in:
-                    before.clear()
-                    before.update(stand_in)
-                mapping[key[1]] = before
-            while self._done_types:
-                key = self._done_types.pop()
-                entry = _types[key]
-                entry[0] -= 1
-                if entry[0]:
-                    continue
-                kind, name = key
-                _, before, stand_in = _types.pop(key)
-                if vars(kind).get(name) is not stand_in:
-                    continue
-                if before is _ABSENT:
-                    delattr(kind, name)
+        while self.done:
+            with _lock:
+                table, key = self.done[-1]
+                entry = table[key]
+                if entry[0] > 1:
+                    entry[0] -= 1
                 else:
-                    setattr(kind, name, before)
+                    _PUT_BACK[id(table)](key, entry)
+                    del table[key]
+                del self.done[-1]
 
     def names_of(self, table: dict):
         """Replace every global of a loaded module that leads to a function in ``table`` (id -> stand-in)."""
@@ -298,6 +269,37 @@ def _is_plumbing(module):
     return first in sys.stdlib_module_names and first != "__main__"
 
 
+def _put_back_item(key, entry):
+    _, mapping, before, stand_in = entry
+    if mapping.get(key[1]) is not stand_in:  # the program assigned to the name meanwhile
+        return
+    if before is _ABSENT:
+        del mapping[key[1]]
+        return
+    if isinstance(before, dict) and isinstance(stand_in, dict) and before != stand_in:
+        before.clear()
+        before.update(stand_in)
+    mapping[key[1]] = before
+
+
+def _put_back_attribute(key, entry):
+    kind, name = key
+    _, before, stand_in = entry
+    if vars(kind).get(name) is not stand_in:
+        return
+    if before is _ABSENT:
+        delattr(kind, name)
+    else:
+        setattr(kind, name, before)
+
+
+def _put_back_code(func, entry):
+    func.__code__ = entry[1]
+
+
+_PUT_BACK = {id(_dicts): _put_back_item, id(_types): _put_back_attribute, id(_codes): _put_back_code}
+
+
 @contextmanager
 def patched(extra_functions: dict):
     """Everything of torch in its recording form; ``extra_functions`` (id -> stand-in) joins in."""
@@ -312,4 +314,11 @@ def patched(extra_functions: dict):
             patches.code(func, code)
         yield patches
     finally:
-        patches.undo()
+        late, tries = None, 0
+        while patches.done and tries < 8:  # Ctrl-C is raised when all is back
+            try:
+                patches.undo()
+            except BaseException as error:
+                late, tries = error, tries + 1
+        if late is not None:
+            raise late

@@ -6,6 +6,7 @@ While a trace runs, methods of ``torch.Tensor`` stand in for its own; for other 
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 import threading
@@ -19,8 +20,7 @@ from ._recurrent import standing_in
 from ._resizes import resizing_in
 
 _lock = threading.Lock()
-_users = 0
-_before, _layers = {}, {}
+_made = []
 _thread = threading.local()
 
 
@@ -87,7 +87,7 @@ def warn(text, frame):
 def _reads(name, text):
     def read(self, *args, **kwargs):
         _warn_of(self, text, sys._getframe(1))
-        return getattr(_before[name], "__get__")(self, type(self))(*args, **kwargs)  # noqa: B009
+        return getattr(_own(name), "__get__")(self, type(self))(*args, **kwargs)  # noqa: B009
 
     read.__name__ = name
     return read
@@ -98,7 +98,7 @@ def _sizes(self, tracer):
     try:
         graph, value = tracer.graph, tracer.value_of(self)
         sizes = []
-        for dim, size in enumerate(tuple(_before["shape"].__get__(self))):
+        for dim, size in enumerate(tuple(_own("shape").__get__(self))):
             sizes.append(made := torch.tensor(size))
             tracer.set_value(made, graph.call("prim::NumToTensor", [graph.call("size", [value, dim])]))
         return TracedSize(sizes)
@@ -148,21 +148,21 @@ def _sized(frame):
 def _shape(self):
     tracer = _sized(sys._getframe(1))
     if tracer is None or not tracer.has_value(self):
-        return _before["shape"].__get__(self)
+        return _own("shape").__get__(self)
     return _sizes(self, tracer)
 
 
 def _size(self, dim=None):
     tracer = _sized(sys._getframe(1))
     if tracer is None or not tracer.has_value(self):
-        return _before["size"].__get__(self)() if dim is None else _before["size"].__get__(self)(dim)
+        return _own("size").__get__(self)() if dim is None else _own("size").__get__(self)(dim)
     sizes = _sizes(self, tracer)
     return sizes if dim is None else sizes[dim]
 
 
 def _numel(self):
     tracer = _sized(sys._getframe(1))
-    number = _before["numel"].__get__(self)()
+    number = _own("numel").__get__(self)()
     if tracer is None or not tracer.has_value(self):
         return number
     recording = ir._native.Recording(None)
@@ -176,7 +176,7 @@ def _numel(self):
 
 
 def _index(self):
-    number = _before["__index__"].__get__(self)()
+    number = _own("__index__").__get__(self)()
     tracer = current()
     if tracer is not None and ir._native._tracing() and tracer.has_value(self):
         tracer.note_int(number, tracer.value_of(self))
@@ -189,9 +189,9 @@ def read_by_operators(tensor, what):
     if tracer is None or not tracer.has_value(tensor):
         return
     if what == ir._native.READ_AS_INDEX:
-        tracer.note_int(_before["__index__"].__get__(tensor)(), tracer.value_of(tensor))
+        tracer.note_int(_own("__index__").__get__(tensor)(), tracer.value_of(tensor))
     elif what == ir._native.READ_AS_NUMBER and not (tensor.is_floating_point() or tensor.is_complex() or tensor.dim()):
-        tracer.note_int(int(_before["item"](tensor)), tracer.value_of(tensor))
+        tracer.note_int(int(_own("item")(tensor)), tracer.value_of(tensor))
     elif what == ir._native.READ_AS_NUMBER:
         _warn_of(tensor, "Converting a tensor to a Python number", sys._getframe(1))
     elif what in ("equal", "allclose"):
@@ -232,32 +232,30 @@ def _layer_standins():
     }
 
 
-class Watching:
+def _replaced():
+    """The methods and layers that are others while a thread traces; made once, for all threads."""
+    with _lock:
+        if not _made:
+            layers = [(owner, name, standin) for (owner, name), standin in _layer_standins().items()]
+            _made.append(
+                ir._native.Replaced(
+                    [*((torch.Tensor, name, standin) for name, standin in _standins().items()), *layers]
+                )
+            )
+        return _made[0]
+
+
+def _own(name):
+    """The method of tensors as it is when nobody traces."""
+    return _made[0].before[name]
+
+
+@contextlib.contextmanager
+def watching(tracer):
     """A block in which this thread's reads are those of a tracer."""
-
-    def __init__(self, tracer):
-        self.tracer = tracer
-
-    def __enter__(self):
-        global _users
-        with _lock:
-            if _users == 0:
-                for name, standin in _standins().items():
-                    _before[name] = torch.Tensor.__dict__[name]
-                    setattr(torch.Tensor, name, standin)
-                for (owner, name), standin in _layer_standins().items():
-                    _layers[owner, name] = getattr(owner, name)
-                    setattr(owner, name, standin)
-            _users += 1
-        self.outer, _thread.tracer = current(), self.tracer
-
-    def __exit__(self, *error):
-        global _users
-        _thread.tracer = self.outer
-        with _lock:
-            _users -= 1
-            if _users == 0:
-                for (owner, name), own in _layers.items():
-                    setattr(owner, name, own)
-                for name, own in _before.items():
-                    setattr(torch.Tensor, name, own)
+    with _replaced():
+        outer, _thread.tracer = current(), tracer
+        try:
+            yield
+        finally:
+            _thread.tracer = outer

@@ -17,7 +17,7 @@ from . import _ir as ir
 from . import _state
 from ._forms import in_pytorchs_form
 from ._nodes import name_sums
-from ._reads import TracerWarning, Watching, current, read_by_operators, warn
+from ._reads import TracerWarning, current, read_by_operators, warn, watching
 from ._rewrites import remove_mutation
 from ._structure import add_input, copied, integers_of, output_value
 from ._unique import unique_name
@@ -276,7 +276,7 @@ def record(call, inputs, tree=None, strict=True, names=None, follow=True, outpla
     for i, value in enumerate(inputs):
         add_input(tracer, value, names[i] if names and i < len(names) else f"argument_{i + 1}")
     scopes = _Scopes(tracer, tree.module, tree.calls) if tree is not None and follow else None
-    with Watching(tracer):
+    with watching(tracer):
         recording = ir._native.Recording(tracer)
         try:
             if scopes is None:
