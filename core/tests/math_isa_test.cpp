@@ -194,6 +194,9 @@ void doubles_are_within_their_bounds() {
   DOUBLE(erfc, fused(0.95, 3), -1, 1, REFERENCE(erfcl));
   DOUBLE(i0, fused(1.3, 12), -8, 8, i0_l);
   DOUBLE(i0, fused(1.3, 12), -713, 713, i0_l);
+  DOUBLE(lgamma, fused(1.5, 2.5), 0, kInf, REFERENCE(lgammal));
+  DOUBLE(lgamma, fused(1.5, 2.5), 0.8, 2.2, REFERENCE(lgammal));
+  DOUBLE(lgamma, fused(1.5, 2.5), 0, 20, REFERENCE(lgammal));
   DOUBLE(erfinv, 1.7, -0.9999999999999999, 0.9999999999999999, REFERENCE(erfinv_l));
 }
 void functions_of_two_are_within_their_bounds() {
@@ -299,6 +302,7 @@ void edges_are_as_in_c() {
   EDGE(acosh);
   EDGE(atanh);
   EDGE(erf);
+  EDGE(lgamma);
   EDGE(erfc);
   EDGE(sqrt);
   EDGE(floor);

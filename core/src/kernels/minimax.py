@@ -159,6 +159,13 @@ def i0_scaled(t):  # t = 15 / x - 1: sqrt(x) exp(-x) I0(x), by the asymptotic se
     return mp.exp(-1 / u) * mp.besseli(0, 1 / u) / mp.sqrt(u)
 
 
+def lgamma_middle(t):  # t = x - 3/2: lgamma(x) / ((x - 1) (x - 2))
+    x = t + mpf(3) / 2
+    if abs(x - 1) < mpf("1e-25") or abs(x - 2) < mpf("1e-25"):
+        return mp.euler if x < 1.5 else 1 - mp.euler
+    return mp.loggamma(x) / ((x - 1) * (x - 2))
+
+
 Q = mp.pi / 4
 FITS = {
     "exp_f32": (exp_tail, lambda r: LN2**2 / 4 / mp.exp(r), -LN2 / 2, LN2 / 2, range(6), to_f32),
@@ -207,6 +214,14 @@ FITS = {
         -1,
         1,
         range(25),
+        to_f64,
+    ),
+    "lgamma_full": (
+        lambda t: lgamma_middle(t) - mpf(1) / 2,
+        lambda t: 1 / lgamma_middle(t),
+        -mpf("0.6"),
+        mpf("0.6"),
+        range(26),
         to_f64,
     ),
     # The start of an iteration in double.

@@ -250,11 +250,11 @@ struct nan_to_num : UnaryVec<kFloats> {  // scalars: for NaN, inf, -inf
   }
 };
 
-struct polygamma : Unary<kFloats> {  // scalars: n
+struct polygamma : UnaryVec<kFloats> {  // scalars: n
   static constexpr bool kHeavy = true;
-  template <class T>
-  static TORCH_ANY T eval(T x, const T* s) {
-    return T(math::polygamma_scalar(int64_t(s[0]), x));
+  template <class V>
+  static TORCH_ANY V eval(V x, const Scalar<V>* s) {
+    return math::polygamma(x, int64_t(s[0]));
   }
 };
 

@@ -25,6 +25,7 @@ ONE = {
     "erf": (mpmath.erf, 1 if FUSED else 1.5),
     "erfc": (mpmath.erfc, 1 if FUSED else 3),
     "erfinv": (mpmath.erfinv, 2),
+    "lgamma": (lambda x: mpmath.loggamma(x), 1.5 if FUSED else 2.5),  # of positive numbers
     "i0": (lambda x: mpmath.besseli(0, x), 1.5 if FUSED else 12),
 }
 TWO = {"pow": mpmath.power, "atan2": mpmath.atan2, "hypot": mpmath.hypot}
@@ -47,6 +48,8 @@ def arguments(name, count=400):
             with mpmath.workprec(200):
                 xs.append(float(mpmath.pi / 2 * rng.randint(1, 2 ** rng.randint(1, 39))))
     inside = {"asin": 1, "acos": 1, "erfinv": 1 - 2.0**-53, "i0": 713, "erfc": 27}
+    if name == "lgamma":
+        xs = [abs(x) for x in xs] + [zero + rng.uniform(-1, 1) * 2.0**-40 for zero in (1, 2) for _ in range(9)]
     return [x for x in xs if abs(x) <= inside.get(name, math.inf)]
 
 
@@ -85,6 +88,23 @@ def test_a_function_of_two_doubles_is_within_a_last_place(name):
                 assert off_by(z, exact) <= 1, (a, b)
             else:
                 assert z in (math.inf, sys.float_info.max)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 8, 20, 21])
+def test_derivatives_of_lgamma_of_positive_doubles(n):
+    rng = random.Random(n)
+    xs = [rng.uniform(0, 40) for _ in range(100)] + [10 ** rng.uniform(-14, 14) for _ in range(100)]
+    xs = [x for x in xs if n or not 1.2 < x < 1.8]  # digamma has its zero there
+    ys = torch.polygamma(n, torch.tensor(xs, dtype=torch.float64)).tolist()
+    narrow = torch.polygamma(n, torch.tensor(xs, dtype=torch.float32)).tolist()
+    with mpmath.workprec(160):
+        for x, y, short in zip(xs, ys, narrow):
+            exact = mpmath.psi(n, x)
+            if abs(exact) < mpf(sys.float_info.max):
+                assert off_by(y, exact) <= 4 + n, x
+            if 1e-30 < abs(exact) < 1e38:
+                rounded = torch.tensor(x, dtype=torch.float32).item()
+                assert short == pytest.approx(float(mpmath.psi(n, rounded)), rel=3e-7)
 
 
 def bits(x):

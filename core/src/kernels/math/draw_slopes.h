@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/math/special.h"
+#include "kernels/math/gamma.h"
 
 namespace torch::TORCH_ISA::math {
 
