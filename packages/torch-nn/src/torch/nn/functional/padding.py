@@ -66,7 +66,8 @@ def _continued(input, pad, mode):
 
 def _sources(mode, size, before, after, pad, input):
     """For each place of the padded dim, the place of the input that it repeats."""
-    if not -(2**63) < before < 2**63 or size + max(after, before + after) >= 2**63:
+    most = 2**63 - 1  # scripts have no larger numbers
+    if not -most <= before <= most or size > most - max(0, after, before + after):
         raise RuntimeError(f"pad: padding {pad} makes more than 2^63 - 1 of a dim of shape {tuple(input.shape)}")
     if size + before + after <= 0:
         raise RuntimeError(f"pad: padding {pad} leaves nothing of shape {tuple(input.shape)}")
