@@ -376,3 +376,27 @@ def test_programs_refuse_weights_that_have_another_zero():
     assert layer(torch.ones(1, 2)).item() == 2
     with pytest.raises(RuntimeError, match="programs multiply bytes whose zero is 0"):
         torch.jit.script(layer)(torch.ones(1, 2))
+
+
+def test_scales_of_sums_are_in_the_state_of_a_model():
+    class Sums(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.first, self.second = nn.Conv2d(1, 2, 3, padding=1), nn.Conv2d(2, 2, 3, padding=1)
+
+        def forward(self, x):
+            y = self.first(x)
+            return torch.cat([y + self.second(y), y * y], 1)
+
+    def converted(x):
+        prepared = prepare_fx(Sums().eval(), get_default_qconfig_mapping("x86"), (x,))
+        prepared(x)
+        return convert_fx(prepared)
+
+    torch.manual_seed(0)
+    x = torch.randn(4, 1, 6, 6)
+    calibrated, other = converted(x), converted(x / 100)
+    assert {"_scale_0", "_zero_point_0", "_scale_2"} <= set(calibrated.state_dict())
+    assert not torch.equal(other(x), calibrated(x))
+    other.load_state_dict(calibrated.state_dict())
+    assert torch.equal(other(x), calibrated(x))

@@ -133,6 +133,14 @@ class _Converting:
         self.put(name, made)
         self.integers[node] = self.graph.call_module(name, (self.number(old),))
 
+    def number_held(self, prefix: str, value: Any) -> Any:
+        """A node of a number that the model holds."""
+        count = 0
+        while hasattr(self.model, f"{prefix}_{count}"):
+            count += 1
+        self.model.register_buffer(f"{prefix}_{count}", torch.as_tensor(value))
+        return self.graph.get_attr(f"{prefix}_{count}")
+
     def put(self, name: str, layer: nn.Module) -> None:
         self.model.add_submodule(name, layer)
         self.modules[name] = layer
@@ -183,7 +191,7 @@ class _Converting:
         self.integers[last].meta |= {"stands_for": (first.name, last.name), "of_function": first.op == "call_function"}
 
     def function(self, name: str, args: Any, observer: Any) -> Any:
-        scale, zero = _found(observer)
+        scale, zero = map(self.number_held, ("_scale", "_zero_point"), _found(observer))  # in the model's state
         operators = torch.ops.quantized
         if name.startswith("matmul") and name.endswith("_relu"):
             return self.graph.call_method("relu", (self.graph.call_function(operators.matmul, (*args, scale, zero)),))

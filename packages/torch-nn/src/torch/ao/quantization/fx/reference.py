@@ -109,14 +109,6 @@ class _Referring(_Converting):
         first = first[0] if isinstance(first, nni._FusedModule) else first
         return hasattr(nnqr, type(first).__name__) or isinstance(first, (nn.RNNBase, nn.RNNCellBase))
 
-    def number_held(self, prefix: str, value: Any) -> Any:
-        """A node of a number that the model holds."""
-        count = 0
-        while hasattr(self.model, f"{prefix}_{count}"):
-            count += 1
-        self.model.register_buffer(f"{prefix}_{count}", torch.as_tensor(value))
-        return self.graph.get_attr(f"{prefix}_{count}")
-
     def quantize(self, node: Any) -> None:
         old = node.args[0]
         observer = self.modules[node.target]
