@@ -221,12 +221,27 @@ def test_what_a_cache_keeps_is_a_constant():
     assert f(torch.ones(1), 2).item() == factor_of(plan(2, (1,))) == 2
 
 
-def test_a_cache_that_keeps_tensors_is_not_captured():
-    table = functools.lru_cache(lambda n: torch.arange(n))
-    with pytest.raises(RuntimeError, match="keeps tensors"):
-        f = torch.compile(lambda x: x + table(2), fullgraph=True)
-        for _ in range(2):
-            f(torch.ones(2))
+def test_tensors_that_a_cache_keeps_are_read_at_each_call():
+    made = []
+
+    @functools.lru_cache
+    def table(n, *, base=2.0):
+        made.append(n)
+        return torch.arange(float(n)) * base, {"mask": torch.ones(n, n).tril()}
+
+    def f(x, base):
+        places, held = table(x.shape[0], base=base)
+        return (held["mask"] @ x + places) * 2
+
+    compiled = torch.compile(f, fullgraph=True)
+    calls = [
+        (torch.randn(n, 2).sum(1), base) for n, base in ((3, 2.0), (4, 2.0), (3, 2.0), (5, 3.0), (7, 3.0), (3, 2.0))
+    ]
+    for args in calls:
+        assert torch.equal(compiled(*args), f(*args))
+    assert len(made) == len({(len(x), base) for x, base in calls})
+    table(3, base=2.0)[0].add_(1)
+    assert torch.equal(compiled(*calls[0]), f(*calls[0]))
 
 
 def _applied(x, fn):

@@ -23,7 +23,7 @@ from ._builtins import OF_C, answer, followed, iterated
 from ._guards import TYPES, is_key, of_class
 from ._in_place import Forward
 from ._numbers import Number, extreme
-from ._opaque import is_registered, registered
+from ._opaque import is_registered, registered, unwatched
 from ._sizes import as_python
 from ._special import SPECIAL, is_named_by_dtype, number_of, of_2016
 from ._tables import (
@@ -269,12 +269,7 @@ def _kept(observer, function, args, kwargs):
 
     if not all(map(is_fixed, (*args, *kwargs.values()))):
         return _stopped(observer, f"{named(function)} keeps results of objects", function, args, kwargs)
-    result, computes = observer.aside(function, args, kwargs)
-    if computes and observer.reason is None:
-        observer.settles = True  # not again
-        observer.stop(f"{named(function)} computes with tensors")
-    if any(True for _ in tensors_in(result)):
-        observer.stop(f"{named(function)} keeps tensors")
+    result = unwatched(observer, lambda: function(*args, **kwargs))
     return observer.outside_value(result, ("const", result))
 
 
