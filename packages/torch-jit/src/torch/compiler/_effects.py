@@ -17,6 +17,7 @@ from ._sizes import Size
 from ._tables import has_dict, is_torchs, module_class
 
 NOTHING = object()
+_CONTENTS = "cell_contents"
 #: containers whose new contents a program can write
 _WRITTEN = (list, dict, collections.OrderedDict)
 
@@ -60,7 +61,7 @@ class _Change:
 
     def __init__(self, value, name, before, seen, frames):
         self.value, self.name, self.before, self.seen, self.frames = value, name, before, seen, frames
-        self.steps = []
+        self.steps, self.called = [], name
 
 
 class Effects:
@@ -141,6 +142,11 @@ class Effects:
     @staticmethod
     def _attribute(value, name):
         """What an object itself has under a name, and not its class."""
+        if type(value) is types.CellType:
+            try:
+                return value.cell_contents
+            except ValueError:
+                return NOTHING
         own = object.__getattribute__(value, "__dict__") if type(value).__dictoffset__ else {}
         module = module_class()
         tables = ("_parameters", "_buffers", "_modules") if module and isinstance(value, module) else ()
@@ -169,6 +175,30 @@ class Effects:
         elif key not in self.changed:
             frames = self.frames_of(sys._getframe(1))
             self.changed[key] = _Change(value, name, held(value, name), key in self.seen, frames)
+
+    def may_set(self, cell, name):
+        """A variable of a function around is set from here on, maybe; ``cell`` is None where that function is followed, too."""
+        if self.reason is not None:
+            return
+        if self.blocks or (self.transforms and cell is not None):
+            where = "a branch or a loop of the graph" if self.blocks else "a transform of torch.func"
+            self.stop(f"{where} sets {name}, a variable of a function around")
+        key = id(cell), _CONTENTS
+        if cell is None or key in self.changed or self.reason is not None:
+            return
+        self.kept.append(cell)
+        self.changed[key] = _Change(
+            cell, _CONTENTS, self._attribute(cell, _CONTENTS), False, self.frames_of(sys._getframe(2))
+        )
+        self.changed[key].called = name
+
+    def is_set(self, cell, value):
+        """Whether what a variable of a function around holds is no longer what a call finds."""
+        change = self.changed.get((id(cell), _CONTENTS))
+        if change is None:
+            return False
+        change.seen = change.seen or value is change.before
+        return value is not change.before
 
     def has_changed(self, value, name):
         """Whether an attribute that is read is no longer what a call finds."""
@@ -253,6 +283,9 @@ class Effects:
         now = self._attribute(value, name)
         if change.seen and _is(now, before):
             return
+        if type(value) is types.CellType:
+            yield from self._of_cell(change, now)
+            return
         if is_plain(before) and _is(now, before):  # put back, as long as it is found so
             self.outside_value(before, ("attr", self.known[id(value)][1], name))
             return
@@ -262,6 +295,17 @@ class Effects:
         if change.seen and self._counts_on(value, now, before) and not self._may_lift(value):
             self.stop(f"the attribute {name} of a {type(value).__qualname__} counts", frames=change.frames)
         yield ("del", value, name) if now is NOTHING else ("attr", value, name, now)
+
+    def _of_cell(self, change, now):
+        """A variable that another branch may set: where this one has not, it is as it was found."""
+        cell, before = change.value, change.before
+        if now is before:
+            if before is not NOTHING:
+                self.outside_value(before, ("cell", cell))
+            return
+        if change.seen and self._counts_on(cell, now, before) and not self.whole:
+            self.stop(f"{change.called}, a variable of a function around, counts", frames=change.frames)
+        yield ("del", cell, _CONTENTS) if now is NOTHING else ("attr", cell, _CONTENTS, now)
 
     def _may_lift(self, value):
         """Whether a program for each number will do: nothing else is wanted, or the second one is for all of them."""

@@ -131,9 +131,14 @@ class Watch:
 
     def cell(self, value, name):
         """A variable of an enclosing function was read."""
-        if self.observer.reason is None:
+        if self.observer.reason is None and not self.observer.is_set(self.cells[name], value):
             return self.observer.outside_value(value, ("cell", self.cells[name]))
         return value
+
+    def sets(self, *names):
+        """Variables of enclosing functions may be set."""
+        for name in names:
+            self.observer.may_set(self.cells.get(name), name)
 
 
 class Observer(Outside, Hooks, Effects, Operators, Matches):

@@ -33,21 +33,24 @@ class Rewrite(Patterns, ast.NodeTransformer):
         if isinstance(node, ast.Lambda):
             return ast.copy_location(ast.Lambda(args=node.args, body=self.visit(node.body)), node)
         body = [self.visit(s) for s in node.body]
+        if written := self._written(node, ast.Nonlocal):
+            body.insert(0, self._sets(written, node.body[0]))
         out = ast.FunctionDef(**{name: getattr(node, name, None) for name in node._fields})
         out.body = _flat(body)
         out.args = node.args
         return ast.copy_location(out, node)
 
     def _refuse(self, node):
-        written = set()
         for n in ast.walk(node):
-            if isinstance(n, (ast.Global, ast.Nonlocal)):
-                written.update(n.names)
-            elif isinstance(n, (ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)):
+            if isinstance(n, (ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)):
                 raise Opaque(f"it has a {type(n).__name__} within")
-        outside = written - {v for c in codes_in(self.code) for v in c.co_cellvars}
-        if outside:
+        if outside := self._written(node, ast.Global):
             raise Opaque(f"it sets {', '.join(sorted(outside))}, which is a variable of others")
+
+    def _written(self, node, kind):
+        """The variables from outside of a function that it, or one within it, says to set."""
+        names = {name for n in ast.walk(node) if isinstance(n, kind) for name in n.names}
+        return names - {v for c in codes_in(self.code) for v in c.co_cellvars}
 
     # --- names ---
 
@@ -81,13 +84,18 @@ class Rewrite(Patterns, ast.NodeTransformer):
         node.returns = None
         for a in _all_arguments(node.args):
             a.annotation = None
-        names = set()
-        for s in node.body:
-            names |= _bound(s)
+        names = set().union(*map(_bound, node.body)) - set().union(*map(_of_others, node.body))
         self.codes.append(frozenset(_arguments(node.args) | names))
+        others = set().union(*map(_of_others, node.body))
         node.body = _flat([self.visit(s) for s in node.body])
+        if others:
+            node.body.insert(0, self._sets(others, node.body[0]))
         self.codes.pop()
         return node
+
+    def _sets(self, names, at):
+        """The statement that variables of functions around may be set from here on."""
+        return ast.copy_location(ast.Expr(self._watch("sets", at, *map(ast.Constant, sorted(names)))), at)
 
     def _comprehension(self, node):
         first = node.generators[0]
@@ -236,7 +244,8 @@ class Rewrite(Patterns, ast.NodeTransformer):
             )
         node = self.generic_visit(node)
         if isinstance(target, ast.Name):  # a list of others would change in place
-            held, op = ast.Name(target.id, ast.Load()), ast.Constant(type(node.op).__name__)
+            held = self.visit(ast.copy_location(ast.Name(target.id, ast.Load()), target))
+            op = ast.Constant(type(node.op).__name__)
             made = self._watch("augmented", node, op, held, node.value)
             return ast.copy_location(ast.Assign([target], made), node)
         if isinstance(target, ast.Subscript):
@@ -337,6 +346,17 @@ def _bound(node):
             names.add(captured(n))
         stack.extend(ast.iter_child_nodes(n))
     return names
+
+
+def _of_others(node):
+    """Names that a piece of a function says to be variables around it; what functions within say is theirs."""
+    if isinstance(node, ast.Nonlocal):
+        return set(node.names)
+    inner = () if isinstance(node, (*_SCOPES, ast.expr)) else ast.iter_child_nodes(node)
+    return set().union(*map(_of_others, inner))
+
+
+_SCOPES = ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda
 
 
 def _has_slice(index):
