@@ -585,3 +585,30 @@ def test_segments_are_reduced_in_a_script_as_outside():
     for each in (run, saved(run)):
         assert each(x, offsets, "mean").tolist() == [3, 0, 12]
         assert each(x, offsets, "amax").tolist() == [4, -float("inf"), 12]
+
+
+def test_a_name_has_another_type_later_in_the_block_that_annotates_it():
+    def joined(xs: list[torch.Tensor]):
+        found: list[list[torch.Tensor]] = []
+        for x in xs:
+            found.append([x, x])
+        found = [torch.cat(each) for each in found]  # as torchvision does with anchors
+        n: int = 1
+        n = 1.5
+        for i in range(3):
+            n = n + i
+        return found, n
+
+    x = torch.ones(1)
+    found, n = torch.jit.script(joined)([x, 2 * x])
+    assert [each.tolist() for each in found] == [[1.0, 1.0], [2.0, 2.0]]
+    assert n == 4.5
+
+    def branched(x, flag: bool):
+        n: int = 1
+        if flag:
+            n = "one"
+        return n
+
+    with pytest.raises(RuntimeError, match="Variable 'n' is annotated with type int but is being assigned to .* str"):
+        torch.jit.script(branched)

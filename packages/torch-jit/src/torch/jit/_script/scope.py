@@ -18,6 +18,7 @@ class Frame:
     def __init__(self, above=None, block=None):
         self.above, self.block = above, block
         self.names = {}
+        self.annotates = set()  # names whose types the block declares
         self.refined = {}  # what a condition says about a name: not an assignment
         self.fallen = {}  # the type of an Optional name where control has not left
         self.gone = False  # control has left by a return, break or continue

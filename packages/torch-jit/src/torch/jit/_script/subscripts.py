@@ -287,7 +287,7 @@ class Subscripts:
                 )
         if node.value is None:
             if isinstance(node.target, ast.Name):
-                self.function.annotated[node.target.id] = wanted
+                self._annotate(node.target.id, wanted)
             return FALLS
         item = self.declared(node.target, wanted, self.typed(node.value, wanted))
         self.assign(node.target, item)
@@ -295,13 +295,17 @@ class Subscripts:
 
     def declared(self, target, wanted, item):
         if isinstance(target, ast.Name):
-            self.function.annotated[target.id] = wanted
+            self._annotate(target.id, wanted)
             value = self.named(target.id, item, wanted)
         else:
             value = self.value(item, wanted)
         if value.type() != wanted:
             value = self.node("prim::unchecked_cast", [value], [wanted]).output()
         return value
+
+    def _annotate(self, name, wanted):
+        self.function.annotated[name] = wanted
+        self.frame.annotates.add(name)
 
     def named(self, name, item, wanted):
         """The value of an item for a name that is annotated."""
@@ -322,7 +326,14 @@ class Subscripts:
                 self.called(target.id, item)
             wanted = self.function.annotated.get(target.id)
             if wanted is not None and self.is_value(item):
-                item = self.named(target.id, item, wanted)
+                try:
+                    item = self.named(target.id, item, wanted)
+                except ScriptError:
+                    if target.id not in self.frame.annotates:
+                        raise
+                    del self.function.annotated[target.id]  # the block that annotates it goes on with another type
+                    self.frame.set(target.id, item)
+                    return
                 if item.type() != wanted:
                     self.frame.set(target.id, self.node("prim::unchecked_cast", [item], [wanted]).output())
                     self._refined_by(target.id, item)
