@@ -33,10 +33,18 @@ void autocast_leave(const std::string& device, const std::vector<Cell>& before) 
   autocast::set_cache_enabled(before.at(2).to_int() != 0);
 }
 
-// A range of the profiler, which is told of text beside its name behind a NUL; 0 where none records.
+// Ranges of the profiler that programs have open on this thread. A program has the place of its own: a handle that an
+// archive made up would be a record of anything.
+thread_local std::vector<profile::Handle> ranges;
+
+// Text beside the name stands behind a NUL; 0 where none records.
 int64_t range_enter(const std::string& name, const Cell& args) {
   if (!profile::on()) return 0;
-  return int64_t(profile::begin(profile::Scope::User, args.is_none() ? name : name + '\0' + args.to_string()));
+  ranges.push_back(profile::begin(profile::Scope::User, args.is_none() ? name : name + '\0' + args.to_string()));
+  return int64_t(ranges.size());
+}
+void range_leave(int64_t place) {
+  for (; place > 0 && uint64_t(place) <= ranges.size(); ranges.pop_back()) profile::end(ranges.back());
 }
 
 }  // namespace
@@ -58,7 +66,7 @@ void register_modes() {
        "prim::autocast_leave(str device, int[] before) -> ()", true);
   prim([](const std::string& name, const Cell& args) { return range_enter(name, args); },
        "prim::range_enter(str name, str? args) -> int", true);
-  prim([](int64_t handle) { profile::end(profile::Handle(handle)); }, "prim::range_leave(int handle) -> ()", true);
+  prim([](int64_t place) { range_leave(place); }, "prim::range_leave(int place) -> ()", true);
   prim(
       [](int64_t seed) {
         default_generator().set_seed(uint64_t(seed));

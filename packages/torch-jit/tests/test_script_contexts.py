@@ -7,6 +7,7 @@ import zipfile
 import pytest
 import torch
 from torch.autograd.profiler import profile, record_function
+from torch.jit import _ir
 
 ARCHIVE = pathlib.Path(__file__).parent / "data" / "contexts.pt"
 OF_ARCHIVE = [torch.bfloat16, torch.float32, torch.bfloat16, torch.float32]
@@ -110,3 +111,15 @@ def test_what_a_context_is_not_called_with_is_named():
         def run(x):
             with record_function():
                 return x
+
+
+@pytest.mark.parametrize("place", [-1, 1, 7, 2**40 + 3, 2**62])
+def test_a_program_ends_no_range_but_its_own(place):
+    graph = _ir.Graph()
+    graph.call("prim::range_leave", [place])
+    graph.registerOutput(graph.insertConstant(place))
+    run = _ir.Function("leaves", graph)
+    with profile() as prof, record_function("outer"):
+        assert run() == place
+        torch.ones(1).exp()
+    assert [e.name for e in prof.function_events if "ones" not in e.name and "fill" not in e.name] == ["outer", "aten::exp"]
