@@ -27,6 +27,8 @@ OWN = [
     "_linear_recurrence",
     "_recurrence",
     "_narrow_linear",
+    "_attention",
+    "_attention_forward",
     "_segment_sum",
     "_compressed_with_values",
     "_check_compressed",
