@@ -7,7 +7,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from torch._symbols import Expression, SymFloat, SymInt, named, of_text
+from torch._symbols import Expression, SymFloat, SymInt, named, numbers_read, of_text
 
 NUMBERS = {"a": 7, "b": 12, "c": 3}
 LEAVES = st.one_of(st.sampled_from(sorted(NUMBERS)), st.integers(-5, 5))
@@ -128,3 +128,28 @@ def test_a_class_that_is_called_like_one_is_no_number():
 
     with pytest.raises(TypeError, match="must be Tensor or Number, not SymInt"):
         torch.add(torch.ones(2), SymInt())
+
+
+def test_who_asks_for_the_number_of_a_size_is_noticed():
+    size = named("s0", 3)
+    asks = [
+        int,
+        float,
+        bool,
+        operator.index,
+        "{:3d}".format,
+        lambda n: n > 2,
+        lambda n: [0, 1, 2, 3][n],
+        range,
+        lambda n: torch.zeros(n),
+    ]
+    for ask in asks:
+        with numbers_read() as read:
+            ask(size)
+        assert read[:1] == ["s0"]
+    with numbers_read() as read:
+        assert [str(size * 2 + 1), str(-size), str(torch.Size([size, 2])[0])] == ["2*s0 + 1", "-s0", "s0"]
+        with numbers_read() as within:
+            int(size)
+    assert read == [] and within == ["s0"]
+    assert int(size) == 3 and read == []

@@ -97,11 +97,79 @@ def test_a_backend_of_ones_own_gets_one_graph_for_sizes_that_are_said_to_change(
         assert torch.equal(g(each), each * 2)
     assert len(graphs) == 1
 
-    graphs.clear()
-    g = torch.compile(lambda x: x * 2, backend=backend)
-    for n in (2, 3, 4):
-        g(torch.ones(n))
-    assert len(graphs) == 3  # nobody says that sizes change, and the backend may have looked at them
+
+def _size(inputs):
+    return next(x for x in inputs if isinstance(x, torch.Tensor)).shape[0]
+
+
+def _off(module, holds):
+    """The module's result where something holds for a call, and wrong by 100 elsewhere."""
+    return lambda *inputs: tuple(r + (0 if holds(_size(inputs)) else 100) for r in module(*inputs))
+
+
+def takes_any(module, inputs):
+    return module
+
+
+def looks_at_a_size(module, inputs):
+    first = int(_size(inputs))
+    return _off(module, lambda n: n == first)
+
+
+def keeps_a_comparison(module, inputs):
+    is_big = _size(inputs) > 4
+    return _off(module, lambda n: (n > 4) == is_big)
+
+
+def takes_a_length(module, inputs):
+    first = len(next(x for x in inputs if isinstance(x, torch.Tensor)))
+    return _off(module, lambda n: n == first)
+
+
+def runs_the_examples(module, inputs):
+    shape = module(*inputs)[0].shape
+    return lambda *given: tuple(r.reshape(shape) for r in module(*given))
+
+
+def takes_no_sizes(module, inputs):
+    if any(not isinstance(x, torch.Tensor) for x in inputs):
+        raise ValueError("sizes")
+    return module
+
+
+@pytest.mark.parametrize(
+    ("backend", "programs"),
+    [
+        (takes_any, 1),
+        *(
+            (each, 4)
+            for each in (looks_at_a_size, keeps_a_comparison, takes_a_length, runs_the_examples, takes_no_sizes)
+        ),
+    ],
+)
+def test_the_second_size_makes_a_program_for_all_unless_the_backend_looks_at_it(backend, programs):
+    made = []
+
+    def noting(module, inputs):
+        made.append(inputs)
+        return backend(module, inputs)
+
+    compiled = torch.compile(lambda x: x * x.shape[0], backend=noting)
+    for n in (4, 5, 7, 4, 9, 5):
+        x = torch.arange(2.0 * n).reshape(n, 2)
+        assert torch.equal(compiled(x), x * n)
+    sizes = [str(_size(each)) for each in made]
+    assert sizes[:2] == ["4", "s0"] and len(sizes) == programs + 1  # that of the second size is tried once
+
+
+def test_a_program_for_all_sizes_has_gradients_with_a_backend_of_ones_own():
+    net, made = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.GELU(), torch.nn.Linear(4, 2)), []
+    compiled = torch.compile(net, backend=lambda module, inputs: made.append(inputs) or module)
+    for n in (4, 5, 8):
+        x = torch.randn(n, 3)
+        grads = [torch.autograd.grad(f(x).square().sum(), list(net.parameters())) for f in (compiled, net)]
+        assert all(map(torch.equal, *grads))
+    assert len(made) == 2
 
 
 def test_the_backend_of_those_that_name_none_can_be_chosen():

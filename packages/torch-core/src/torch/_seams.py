@@ -111,6 +111,7 @@ LATER = {
     "SizeExpression": "_symbols:Expression",
     "SymNode": "_symbols:SymNode",
     "named_size": "_symbols:named",
+    "numbers_of_sizes_read": "_symbols:numbers_read",
     "size_of_text": "_symbols:of_text",
     # --- annotations ---
     "raise_error_container_parameter_missing": "_jit_internal:raise_error_container_parameter_missing",

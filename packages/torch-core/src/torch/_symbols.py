@@ -11,15 +11,17 @@ Arithmetic keeps both; where Python needs a number (``int(s)``, ``range(s)``, ``
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import operator
+import threading
 from typing import Any
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
-__all__ = ["Expression", "SymBool", "SymFloat", "SymInt", "SymNode", "Symbol", "named", "of_text"]
+__all__ = ["Expression", "SymBool", "SymFloat", "SymInt", "SymNode", "Symbol", "named", "numbers_read", "of_text"]
 
 
 _MOST_FACTORS = 16  #: of a power, which is written out
@@ -284,6 +286,33 @@ def of_text(text: str, hint: int) -> SymInt:
     return SymInt(SymNode(Expression.of_text(text), hint, int))
 
 
+_thread = threading.local()
+
+
+@contextlib.contextmanager
+def numbers_read() -> Iterator[list[str]]:
+    """A block that gives the formulas of which this thread asks for the number: what it makes holds for that only.
+
+    >>> size = named("s0", 3)
+    >>> with numbers_read() as read:
+    ...     twice, four = size * 2, int(size) + 1
+    >>> read
+    ['s0']
+    """
+    before, _thread.read = getattr(_thread, "read", None), []
+    try:
+        yield _thread.read
+    finally:
+        _thread.read = before
+
+
+def _number(symbolic):
+    """What a symbolic number was in the example, for who goes on with that."""
+    if (read := getattr(_thread, "read", None)) is not None:
+        read.append(str(symbolic.node))
+    return symbolic.node.hint
+
+
 def _hint(value):
     return value.node.hint if isinstance(value, _Symbolic) else value
 
@@ -321,6 +350,7 @@ def _comparison(sign):
         answer = function(_hint(self), _hint(other))
         if sign in ("==", "!=") and Expression.of(self) == Expression.of(other):
             return answer
+        _number(self)  # the answer goes on, whenever it is asked for
         return SymBool(SymNode(f"{Expression.of(self)} {sign} {Expression.of(other)}", answer, bool))
 
     return method
@@ -352,7 +382,7 @@ class _Symbolic:
     __str__ = __repr__
 
     def __bool__(self) -> bool:
-        return bool(self.node.hint)
+        return bool(_number(self))
 
     def __hash__(self) -> int:
         return hash(str(self.node))
@@ -387,13 +417,13 @@ class _Number(_Symbolic):
         return other // self, other % self
 
     def __format__(self, spec: str) -> str:
-        return format(self.node.hint, spec) if spec else str(self)
+        return format(_number(self), spec) if spec else str(self)
 
     def __int__(self) -> int:
-        return int(self.node.hint)
+        return int(_number(self))
 
     def __float__(self) -> float:
-        return float(self.node.hint)
+        return float(_number(self))
 
     def __pow__(self, other: Any) -> Any:
         if isinstance(other, int) and 0 <= other <= _MOST_FACTORS:
@@ -418,7 +448,7 @@ class SymInt(_Number):
     """
 
     def __index__(self) -> int:
-        return int(self.node.hint)
+        return int(_number(self))
 
     __and__, __rand__ = _arithmetic("&")
     __or__, __ror__ = _arithmetic("|")

@@ -90,6 +90,9 @@ class FakeTensor(torch.Tensor):
         """The sizes, or one."""
         return self.shape if dim is None else self.shape[dim]
 
+    def __len__(self) -> int:
+        return int(self.shape[0]) if self.dim() else torch.Tensor.__len__(self)
+
     def numel(self) -> Any:
         """How many elements."""
         return math.prod(self.shape)
@@ -172,6 +175,8 @@ class FakeTensorMode:
         fakes = [x for x in tree_flatten((args, kwargs))[0] if isinstance(x, torch.Tensor)]
         for x in fakes:
             if isinstance(x, FakeTensor):
+                if x._sizes is not None:  # those of the result are numbers
+                    tuple(map(int, x._sizes))
                 if x.fake_mode is not self:
                     raise AssertionError(f"Mixing fake modes NYI: {func} got tensors of two")
             elif x.dim() and not x.is_meta and not self.allow_non_fake_inputs:

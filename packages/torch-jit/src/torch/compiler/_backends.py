@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+import torch
+from torch import _seams
 from torch.jit import _ir as ir
 
 from . import _frozen
@@ -45,6 +47,12 @@ def names(exclude_tags):
     return sorted({"inductor", "cudagraphs", *debug, *_registered})
 
 
+def _alike(node, example):
+    """An example for all sizes: fake, where a size may change."""
+    like = node.meta["example_value"]
+    return like if any(isinstance(n, torch.SymInt) for n in getattr(like, "shape", ())) else example
+
+
 def custom(function):
     """A backend that is a function of a GraphModule and example inputs."""
 
@@ -54,11 +62,16 @@ def custom(function):
         from ._fx import graph_module
 
         module, example, given = graph_module(observer, graph)
+        if observer.unasked and given is not None:
+            example = [_alike(node, each) for node, each in zip(module.graph.find_nodes(op="placeholder"), example)]
         options = compiled.options if isinstance(compiled.options, dict) else None
         try:
-            made = function(module, example, options=options) if options else function(module, example)
+            with _seams.numbers_of_sizes_read() as read:
+                made = function(module, example, options=options) if options else function(module, example)
         except Exception as error:
             raise BackendCompilerFailed(function, error) from error
+        if observer.unasked and read:
+            raise BackendCompilerFailed(function, RuntimeError(f"it asks for the number of {read[0]}"))
         if not callable(made):
             raise BackendCompilerFailed(function, TypeError(f"expected a callable, got {type(made).__name__}"))
         if given is None:

@@ -167,14 +167,22 @@ class Compiled:
         if found is None and observer.first_read:
             observer.reason = again.why or Reason("a number that is read of a tensor decides", observer.first_read)
             return None
-        return found or (observer, steps)
+        if found is None:
+            observer.unasked = False
+            return observer, steps
+        found[0].unasked = observer.unasked
+        return *found, (observer, steps) if observer.unasked else None
 
-    def _add(self, observer, steps):
-        """Keep a program."""
+    def _add(self, observer, steps, other=None):
+        """Keep a program; the ``other`` one where the backend looks at sizes that may change, or does not take them."""
         *before, build, outputs, held, device, sets_grad, pure = steps
         try:
             made = build()
         except exc.BackendCompilerFailed as error:
+            if other is not None:
+                self.in_vain = 2  # each set of sizes has a program of its own
+                self._add(*other)
+                return
             if self.fullgraph or not config.suppress_errors:
                 raise
             self._leave(Reason(str(error), ()))

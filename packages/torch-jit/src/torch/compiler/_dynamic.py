@@ -261,8 +261,8 @@ class Again:
         """A program for the sizes and numbers of this call, of one with the layouts ``before``, and others. A function that was
         watched twice in vain is not watched again.
 
-        A backend of one's own may look at the sizes of its examples: it gets a program for all sizes only where these are
-        ``asked`` for.
+        A backend of one's own may look at the sizes of its examples: where nobody has ``asked`` for all sizes, it gets a program
+        for all of them only if it does not.
         """
         compiled = self.compiled
         if compiled.dynamic is False or compiled.in_vain >= 2 or not self.is_repeatable():
@@ -299,9 +299,11 @@ class Again:
         """Whether these dims may change: none is said to be fixed, and each is said to change where nothing else does."""
         if any(_static(self.at[source], dims) for source, dims in free.items()):
             return False
-        if asked or self.compiled.dynamic or (config.automatic_dynamic_shapes and self.compiled.backend is native):
-            return True
-        return all(set(dims) <= _marks(self.at[source]) for source, dims in free.items())
+        marked = all(set(dims) <= _marks(self.at[source]) for source, dims in free.items())
+        if asked or self.compiled.dynamic or marked or not config.automatic_dynamic_shapes:
+            return bool(asked or self.compiled.dynamic or marked)
+        self.observer.unasked = self.compiled.backend is not native
+        return True
 
     def _of_reads(self):
         """A program of this very call, in which numbers that are read of tensors are values."""

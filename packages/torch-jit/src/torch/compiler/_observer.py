@@ -150,6 +150,7 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         # the first one was
         self.takes_numbers = takes_numbers or whole or config.capture_scalar_outputs
         self.first_read = None
+        self.unasked = False  # whether a program for all sizes is one that nobody asked for
         self.lifts = lifts  # whether numbers that change from call to call become inputs
         # tensors with as many rows as values say, where they may stand in the program
         self.found = Found(self) if whole or (lifts and config.capture_dynamic_output_shape_ops) else None
