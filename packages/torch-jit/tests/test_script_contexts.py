@@ -122,4 +122,29 @@ def test_a_program_ends_no_range_but_its_own(place):
     with profile() as prof, record_function("outer"):
         assert run() == place
         torch.ones(1).exp()
-    assert [e.name for e in prof.function_events if "ones" not in e.name and "fill" not in e.name] == ["outer", "aten::exp"]
+    assert [e.name for e in prof.function_events if "ones" not in e.name and "fill" not in e.name] == [
+        "outer",
+        "aten::exp",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('.__init__("outer", "of two", )', ".__init__()", "missing a required argument: 'name'"),
+        ('.__init__("outer", "of two", )', ".__init__(1, 2, 3, 4)", "too many positional arguments"),
+        ('.__init__("outer", "of two", )', ".__enter__()", "no name|asks Context"),
+        ('.__init__("cpu", 15, True, None, )', '.__init__("nowhere", 15, True, None, )', "nowhere"),
+        ('.__init__("cpu", 15, True, None, )', ".__init__(15, 15, 15, 15, )", "Expected a value of type 'str'"),
+    ],
+)
+def test_a_context_that_an_archive_makes_wrong_is_told(old, new, message):
+    changed = io.BytesIO()
+    with zipfile.ZipFile(ARCHIVE) as file, zipfile.ZipFile(changed, "w") as out:
+        for name in file.namelist():
+            text = file.read(name)
+            assert not name.endswith("code/__torch__.py") or old.encode() in text
+            out.writestr(name, text.replace(old.encode(), new.encode()) if name.endswith("code/__torch__.py") else text)
+    changed.seek(0)
+    with pytest.raises((RuntimeError, ValueError, TypeError), match=message):
+        torch.jit.load(changed)(torch.ones(2, 2))

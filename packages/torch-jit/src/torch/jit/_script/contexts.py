@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from .errors import ScriptError
 from .values import Static
 
 __all__ = ["Context", "class_of", "enter", "head", "scope_of", "text_of"]
@@ -34,7 +35,10 @@ class Context:
         self.cls = cls
 
     def init(self, args, kwargs):
-        bound = self.cls.signature.bind(None, *args, **kwargs)
+        try:
+            bound = self.cls.signature.bind(None, *args, **kwargs)
+        except TypeError as error:
+            raise ScriptError(f"__init__ of a context of the archive: {error}") from None
         bound.apply_defaults()
         as_item = lambda each: each if not _is_plain(each) else Static(each)
         self.given = {name: as_item(each) for name, each in bound.arguments.items()}
@@ -57,6 +61,8 @@ def class_of(name, code):
 def enter(emitter, context):
     """Begin the block of an archive's context; what ends it is given."""
     given = dict(context.given or {})
+    if context.cls.device is None and "name" not in given:
+        raise emitter.error("the archive enters a range of the profiler that has no name")
     if context.cls.device is None:
         return enter_range(emitter, given["name"], given.get("args", Static(None)))
     device = given.get("device_type", Static(context.cls.device))
