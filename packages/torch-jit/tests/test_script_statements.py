@@ -1,11 +1,14 @@
 """Statements and annotations of programs: del, tolist, unions as results, enums in loops, containers of any type."""
 
+import collections.abc
 import enum
 import io
+import numbers
 from typing import Any
 
 import pytest
 import torch
+from torch.nn.modules.utils import _pair, _triple
 
 
 class Color(enum.Enum):
@@ -612,3 +615,38 @@ def test_a_name_has_another_type_later_in_the_block_that_annotates_it():
 
     with pytest.raises(RuntimeError, match="Variable 'n' is annotated with type int but is being assigned to .* str"):
         torch.jit.script(branched)
+
+
+def kinds_of(x):
+    asked = (
+        isinstance(x, collections.abc.Iterable),
+        isinstance(x, collections.abc.Sequence),
+        isinstance(x, collections.abc.Mapping),
+        isinstance(x, (collections.abc.Sized, numbers.Integral)),
+        isinstance(x, numbers.Real),
+        isinstance(x, numbers.Number),
+    )
+    return [1 if each else 0 for each in asked]
+
+
+@pytest.mark.parametrize(
+    "value", [1, 1.5, True, "a", [1, 2], (1, 2), {"a": 1}, torch.ones(2)], ids=lambda v: type(v).__name__
+)
+def test_values_are_of_the_abstract_classes_of_python(value):
+    typed = {list: list[int], tuple: tuple[int, int], dict: dict[str, int]}.get(type(value), type(value))
+
+    def asks(x):
+        return kinds_of(x)
+
+    asks.__annotations__["x"] = typed
+    assert torch.jit.script(asks)(value) == kinds_of(value)
+
+
+def test_a_number_is_repeated_for_each_dim_and_a_list_is_not():
+    def sizes(x, one: int, several: list[int], both: tuple[int, int]):
+        return x.new_zeros(_pair(several)), x.new_zeros(_pair(both)), _pair(one), _triple(several)
+
+    several, both, one, three = torch.jit.script(sizes)(torch.ones(1), 3, [1, 2], (4, 5))
+    assert several.shape == (1, 2)
+    assert both.shape == (4, 5)
+    assert (one, three) == ([3, 3], [1, 2])

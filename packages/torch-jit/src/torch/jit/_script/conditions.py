@@ -19,6 +19,11 @@ __all__ = ["Conditions"]
 
 #: kinds of types whose values are the same object or not
 _OBJECTS = {"TensorType", "ListType", "DictType", "ClassType", "InterfaceType", "FutureType"}
+#: classes of the values of types, for questions after classes of ``numbers`` and ``collections.abc``
+_CLASSES = {
+    "TensorType": torch.Tensor, "ListType": list, "TupleType": tuple, "DictType": dict, "IntType": int, "FloatType": float, "BoolType": bool,
+    "ComplexType": complex, "StringType": str,
+}  # fmt: skip
 
 
 def _scripted_below(cls):
@@ -285,7 +290,7 @@ class Conditions:
         if wanted is int:
             return type in (types.INT, types.BOOL)
         if isinstance(wanted, type_) and wanted.__module__ in ("numbers", "collections.abc", "numpy"):
-            return False
+            return issubclass(_CLASSES.get(kind, object), wanted)
         cls = self._class_of(type)
         if cls is not None and isinstance(wanted, type_):
             return issubclass(cls, wanted)

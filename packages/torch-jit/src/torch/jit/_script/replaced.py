@@ -196,6 +196,14 @@ def _pair(emitter, item, n=2):
     return value if value.type().kind() == "ListType" else emitter.list_of([value] * n)
 
 
+def _repeated(n):
+    return lambda emitter, x: _pair(emitter, x, n)
+
+
+for _n, _name in enumerate(("_single", "_pair", "_triple", "_quadruple"), 1):
+    handles(_named("torch.nn.modules.utils", _name))(_repeated(_n))
+
+
 @handles(F.fold)
 def fold(emitter, *args, **kwargs):
     items = _bound(emitter, F.fold, args, kwargs)
