@@ -290,3 +290,9 @@ def test_sizes_that_are_said_to_change_come_before_the_first_tensor_that_has_the
         torch._dynamo.mark_dynamic(y, 1)
         assert torch.equal(compiled(x, y), x + y.sum() * n)
     assert seen == [["s0", (4, 3), "s1", (2, 5)]]
+
+
+@pytest.mark.parametrize("name", ["save_cache_artifacts", "load_cache_artifacts", "load_compiled_function"])
+def test_caches_on_disk_say_that_there_are_none(name):
+    with pytest.raises(NotImplementedError, match=rf"torch.compiler.{name}: programs are not kept on disk"):
+        getattr(torch.compiler, name)()

@@ -255,7 +255,7 @@ def __getattr__(name: str) -> Any:
 
         return compile_in_place
     if name in ("load_compiled_function", "save_cache_artifacts", "load_cache_artifacts"):
-        from torch._faces import compiler
+        from torch._seams import absent_function
 
-        return getattr(compiler, name)
+        return absent_function("torch.compiler", name, "programs are not kept on disk: a process makes them anew")
     raise AttributeError(f"module 'torch.compiler' has no attribute {name!r}")
