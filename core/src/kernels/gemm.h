@@ -238,7 +238,8 @@ constexpr auto panel_table() {
   }(std::make_integer_sequence<int, Most>{});
 }
 
-// R rows of A, contiguous in k, against N rows of B', contiguous in k as well: dot products side by side.
+// R rows of A, contiguous in k, against N rows of B', contiguous in k as well: dot products side by side. Ahead: the
+// next R rows of A are asked for.
 template <class T, int R, int N, bool Ahead = false, bool Pairs = false>
 TORCH_INLINE void dots(int64_t k, const T* a, int64_t a_row, const T* b, int64_t b_row, T (&out)[R][N]) {
   using Vec = typename GemmVec<T>::type;
@@ -253,8 +254,7 @@ TORCH_INLINE void dots(int64_t k, const T* a, int64_t a_row, const T* b, int64_t
       for (int r = 0; r < R; ++r) add_products<Pairs>(sum[r][j], x[r], y);
     }
     if constexpr (Ahead) {
-      for (int r = 0; r < R; ++r) __builtin_prefetch(a + r * a_row + p + 1024, 0, 2);
-      for (int j = 0; j < N; ++j) __builtin_prefetch(b + j * b_row + p + 1024, 0, 2);
+      for (int r = 0; r < R; ++r) __builtin_prefetch(a + (r + R) * a_row + p, 0, 2);
     }
   }
   if (p < k) {
