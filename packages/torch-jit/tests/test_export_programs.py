@@ -6,7 +6,7 @@ import math
 import pytest
 import torch
 from torch import nn
-from torch.export import Dim, export
+from torch.export import Dim, UserError, export
 from torch.export._errors import GuardError
 
 
@@ -154,3 +154,52 @@ def test_functions_within_take_formulas_of_the_program_around():
     for n in (2, 7, 300):
         for x in (torch.ones(n), -torch.ones(n)):
             same(Module(forward), program, x, torch.randn(n + 3))
+
+
+class Kept(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = torch.nn.BatchNorm1d(3)
+        self.register_buffer("whole", torch.arange(4.0))
+        self.register_buffer("first", self.whole[:2])
+        self.register_buffer("last", self.whole[2:])
+        self.register_buffer("plain", torch.ones(3))
+
+    def forward(self, x):
+        self.first.add_(1)
+        self.last.mul_(2)
+        return self.norm(x) * self.plain * self.whole.sum()
+
+
+def test_a_gradient_that_is_yet_to_be_computed_finds_buffers_as_they_were():
+    net, x = Kept(), torch.randn(4, 3, requires_grad=True)
+    loss = (net(x) * net.plain * net.whole.sum()).sum()
+    before = [(b.clone(), b._version) for b in net.buffers()]
+    torch.export.export(net, (torch.randn(4, 3),))
+    assert all(torch.equal(b, value) and b._version == count for b, (value, count) in zip(net.buffers(), before))
+    loss.backward()
+    assert x.grad.isfinite().all()
+
+
+def test_buffers_made_in_inference_mode_are_put_back():
+    with torch.inference_mode():
+        net = Kept()
+        torch.export.export(net, (torch.randn(4, 3),))
+    assert net.whole.tolist() == [0.0, 1.0, 2.0, 3.0] and net.norm.num_batches_tracked == 0
+
+
+def test_a_parameter_that_a_program_writes_to_is_as_before():
+    class Scaled(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            with torch.no_grad():
+                self.weight.mul_(2)
+            return x * self.weight
+
+    net = Scaled()
+    with pytest.raises(UserError, match="writes to parameter 'weight'"):
+        torch.export.export(net, (torch.ones(3),))
+    assert net.weight.tolist() == [1.0, 1.0, 1.0] and net.weight._version == 0

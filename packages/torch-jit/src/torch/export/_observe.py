@@ -9,6 +9,8 @@ from typing import Any
 
 import torch
 from torch import _pytree as pytree
+from torch.compiler._guards import writes_to
+from torch.jit import _native
 
 from . import _plans, _variation
 from ._errors import UserError, UserErrorType
@@ -45,7 +47,7 @@ def observe(
     leaves, spec = pytree.tree_flatten((args, kwargs))
     moving = symbols(located, leaves)
     run = _Runs(function, leaves, spec, preserved)
-    with _put_back(function, leaves):
+    with _put_back(function):
         while True:
             try:
                 return run.program(moving)
@@ -243,18 +245,25 @@ def _name(leaves, moving, asked):
 
 
 @contextlib.contextmanager
-def _put_back(function, leaves):
-    """Buffers have their values again after the block, and so has the generator of random numbers."""
+def _put_back(function):
+    """Buffers have their values again after the block, and so has the generator of random numbers. So no write to a buffer counts: a
+    gradient that is yet to be computed may need what it was, and finds that.
+    """
     module = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
-    before = [(b, b.detach().clone()) for b in module.buffers()] if isinstance(module, torch.nn.Module) else []
+    buffers = list(module.buffers()) if isinstance(module, torch.nn.Module) else []
+    before = [(b, b.detach().clone(), writes_to(b)) for b in buffers]
     random = torch.get_rng_state()
     try:
         yield
     finally:
         torch.set_rng_state(random)
-        with torch.no_grad():
-            for buffer, value in before:
+        written = [each for each in before if each[2] is None or writes_to(each[0]) != each[2]]
+        for buffer, value, _ in written:
+            with torch.inference_mode(buffer.is_inference()), torch.no_grad():
                 buffer.copy_(value)
+        for buffer, _, count in written:
+            if count is not None:
+                _native._set_version(buffer, count)
 
 
 def names_of_leaves(function: Any, args: tuple, kwargs: dict) -> list[str]:

@@ -61,6 +61,7 @@ class Writes:
             )
         values = [self._refer(v) for v in list(arguments.values())[1:]]
         names = list(arguments)[1:]
+        self._check_writable(held.root)
         result = func(*args, **kwargs)
         before = self.tape.values[number]
         if name in ("copy_", "fill_"):
@@ -110,6 +111,13 @@ class Writes:
             n = self.emit("_to_copy", n, dtype=into.dtype)
         return n if value.shape == into.shape else self.emit("expand", n, into.shape)
 
+    def _check_writable(self, root: Any) -> None:
+        kind, which = root.source if isinstance(root.source, tuple) else (None, None)
+        if kind == "operand":
+            raise _nested.refuse_write(self)
+        if kind == "named" and which not in self._buffers:
+            raise self.refuse(f"writes to parameter {which!r}")
+
     def _replace(self, held: Held, n: int) -> None:
         """The tensor has a new value, and so has what shares its memory."""
         root = held.root
@@ -123,11 +131,7 @@ class Writes:
         root.n, root.version = new, root.version + 1
         held.n, held.version = n, root.version
         kind, which = root.source if isinstance(root.source, tuple) else (None, None)
-        if kind == "operand":
-            raise _nested.refuse_write(self)
         if kind == "named":
-            if which not in self._buffers:
-                raise self.refuse(f"writes to parameter {which!r}")
             self.tape.written_buffers[which] = new
         elif kind == "input":
             self.tape.written_inputs[which] = new
