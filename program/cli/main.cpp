@@ -30,7 +30,7 @@ INPUT    one for each argument, in their order, or NAME=INPUT:
 
   -m, --method NAME   what to run (default: forward)
   -l, --list          show the methods and their arguments, run nothing
-  -o, --output FILE   store the result in FILE.npy; the tensors of a tuple in FILE.0.npy, FILE.1.npy, ...
+  -o, --output X.npy  store the result in X.npy; the tensors of a tuple in X.0.npy, X.1.npy, ...
   -q, --quiet         do not print the result
   -t, --time [RUNS]   run it so many more times (default: 100) and print how long loading and running took
   -j, --threads N     use N threads (default: the processors that this process may use)
