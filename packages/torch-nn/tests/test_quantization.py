@@ -423,3 +423,20 @@ def test_training_needs_training_mode_and_a_configuration():
         nn.Sequential(q.QuantStub(), net, q.DeQuantStub()), lambda model: model(torch.randn(4, 2)), []
     )
     assert type(small[1][0]) is nnq.Linear
+
+
+def test_layers_that_were_converted_in_inference_mode_follow_writes_to_their_weights():
+    def converted(seed):
+        torch.manual_seed(seed)
+        net = nn.Sequential(q.QuantStub(), nn.Linear(4, 3), q.DeQuantStub()).eval()
+        net.qconfig = q.get_default_qconfig("x86")
+        prepared = q.prepare(net)
+        prepared(torch.linspace(-2, 2, 8).reshape(2, 4))
+        return q.convert(prepared)
+
+    x, plain, other = torch.linspace(-1, 1, 8).reshape(2, 4), converted(0), converted(1)
+    with torch.inference_mode():
+        made = converted(0)
+        assert made(x).tolist() == plain(x).tolist() == made(x).tolist()
+        made.load_state_dict(other.state_dict())
+        assert made(x).tolist() == other(x).tolist() != plain(x).tolist()

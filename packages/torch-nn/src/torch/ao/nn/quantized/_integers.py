@@ -48,6 +48,9 @@ def factors(layer: Any, scale: float, out_scale: float) -> tuple[Tensor, Tensor,
     None where the weight's zero is not the integer 0, or a sum is longer than 32 bits. Kept while nothing changes.
     """
     held = tuple(layer._buffers[name] for name in ("weight_int", "weight_scale", "weight_zero_point", "_bias"))
+    if any(t is not None and t.is_inference() for t in held):  # of those nobody counts writes
+        with _seams.unrecorded():
+            return _factors(layer, *held, scale, out_scale)
     key = (scale, out_scale, *(None if t is None else t._version for t in held))
     kept = layer.__dict__.get("_factors")
     if kept is not None and kept[0] == key and all(a is b for a, b in zip(kept[1], held)):
