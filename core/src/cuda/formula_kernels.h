@@ -18,6 +18,7 @@ struct log;
 struct sqrt;
 struct sigmoid;
 struct tanh;
+struct polygamma;
 }  // namespace torch::TORCH_ISA::formula
 
 namespace torch::cuda {
@@ -206,6 +207,8 @@ using ResultOf =
 // and no copies of a loop for each element of a packet.
 template <class F>
 inline constexpr bool kLoops = requires { F::kHeavy; } && !F::kVector;
+template <>
+inline constexpr bool kLoops<formula::polygamma> = true;
 // Formulas of complex numbers that are worth 16 bytes at a time: not those with functions, which take their time.
 template <class F>
 inline constexpr bool kPlainComplex = false;
