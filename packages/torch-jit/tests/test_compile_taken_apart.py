@@ -107,3 +107,25 @@ def test_a_dropout_that_drops_nothing_may_stand_where_errors_are_caught():
     net.train()
     with pytest.raises(torch._dynamo.exc.Unsupported, match="errors are caught"):
         torch.compile(tried, fullgraph=True)(X)
+
+
+def test_errors_may_be_caught_around_writes_to_tensors_that_the_program_makes():
+    def summed(x, index):  # as torch_geometric does
+        try:
+            return x.new_zeros(3, 2).scatter_add_(0, index, x)
+        except RuntimeError:
+            return x - 1
+
+    def written(x, index):
+        try:
+            return x.scatter_add_(0, index, x + 1)
+        except RuntimeError:
+            return x - 1
+
+    index, outside = torch.tensor([[0, 1], [2, 0]]), torch.tensor([[0, 1], [7, 0]])
+    compiled = torch.compile(summed, fullgraph=True)
+    for _ in range(3):
+        assert torch.equal(compiled(X, index), summed(X, index))
+        assert torch.equal(compiled(X, outside), X - 1)
+    with pytest.raises(torch._dynamo.exc.Unsupported, match="errors are caught"):
+        torch.compile(written, fullgraph=True)(X.clone(), index % 2)

@@ -239,8 +239,10 @@ def _finish(observer, result, compiled):
     graph = observer.graph
     _join_saved(graph)
     pure = _scan(observer, graph)
-    if observer.catches and (observer.writes or not pure):
-        observer.stop("errors are caught around operators that change tensors or draw random numbers")
+    if observer.catches:
+        if not pure or (observer.writes and _writes_to_inputs(graph)):
+            observer.stop("errors are caught around operators that change tensors or draw random numbers")
+        observer.writes = False  # to what others see: the function runs again where an operator raises
     if observer.reason is not None:
         return None
     changes = _state_checks(graph) and observer.writes
