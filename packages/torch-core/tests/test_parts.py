@@ -257,6 +257,7 @@ def test_a_name_that_waits_in_a_module_is_found_there(name):
 
 def test_dir_shows_parts_and_the_names_out_of_parts():
     assert {"nn", "optim", "save", "no_grad", "Tensor"} <= set(dir(torch))
+    assert "_cuda" not in dir(torch)  # what has no public name is named by who needs it
 
 
 def test_a_part_that_is_removed_while_a_program_runs_is_missing_from_then_on(tmp_path):

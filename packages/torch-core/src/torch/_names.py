@@ -337,7 +337,7 @@ def names() -> list[str]:
     return sorted(
         {
             *vars(sys.modules["torch"]),
-            *PARTS,
+            *(name for name in PARTS if name[0] != "_"),
             *ATTRIBUTES,
             *LAZY,
             *(name for name in OF_PROGRAMS if name[0] != "_"),
