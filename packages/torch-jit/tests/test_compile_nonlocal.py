@@ -1,4 +1,8 @@
-"""Functions of ``torch.compile`` that set variables of the functions around them: set at the end of a program, as Python does."""
+"""Functions of ``torch.compile`` that set variables of the functions around them, and of modules: at the end of a program, as Python
+does.
+"""
+
+import sys
 
 import pytest
 import torch
@@ -179,3 +183,67 @@ def test_both_branches_of_a_graph_set_no_variable():
     compiled = torch.compile(f)
     for x in (torch.ones(2), torch.full((2,), 5.0)):
         assert torch.equal(compiled(x), f(x))
+
+
+COUNT, STATE = 0, torch.zeros(2)
+
+
+def count(x):
+    global COUNT
+    COUNT += 1
+    return x * COUNT
+
+
+def keep(x):
+    global STATE
+    STATE = STATE * 0.5 + x
+    return STATE + sys.modules[__name__].STATE
+
+
+def make(x):
+    global MADE
+    MADE = x.sum()
+    return x + MADE
+
+
+def remove(x):
+    global MADE
+    MADE = x
+    del MADE
+    return x * 2
+
+
+def within(x):
+    n = 1
+
+    def inner():
+        nonlocal n
+        global COUNT
+        n += 1
+        COUNT = COUNT + n
+
+    inner()
+    inner()
+    return count(x) * n + COUNT
+
+
+def sometimes(x):
+    global COUNT
+    if x.shape[0] == 2:
+        COUNT = 100
+    return x + 1
+
+
+@pytest.mark.parametrize("function", [count, keep, make, remove, within, sometimes])
+@pytest.mark.parametrize("whole", [True, False])
+def test_variables_of_modules_are_set(function, whole, monkeypatch):
+    space, results = globals(), []
+    for called in (function, torch.compile(function, fullgraph=whole)):
+        monkeypatch.setitem(space, "COUNT", 0)
+        monkeypatch.setitem(space, "STATE", torch.zeros(2))
+        monkeypatch.delitem(space, "MADE", raising=False)
+        results.append([])
+        for x in (torch.ones(2), torch.full((2,), 3.0), torch.ones(2), torch.ones(1)):
+            results[-1].append([str(called(x)), COUNT, str(STATE), str(space.get("MADE"))])
+    space.pop("MADE", None)
+    assert results[0] == results[1]

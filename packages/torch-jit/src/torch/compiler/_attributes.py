@@ -133,6 +133,8 @@ def _unwatched(observer, value, name):
 def _of_python_module(observer, value, name):
     found = _unwatched(observer, value, name)
     space = _variables(value)
+    if observer.is_set(space, name, found):
+        return found
     if name in space:
         return observer.outside_value(found, ("key", ("const", space), name))
     elif not is_torchs(value.__name__):

@@ -17,7 +17,7 @@ from ._sizes import Size
 from ._tables import has_dict, is_torchs, module_class
 
 NOTHING = object()
-_CONTENTS = "cell_contents"
+CONTENTS = "cell_contents"
 #: containers whose new contents a program can write
 _WRITTEN = (list, dict, collections.OrderedDict)
 
@@ -141,7 +141,9 @@ class Effects:
 
     @staticmethod
     def _attribute(value, name):
-        """What an object itself has under a name, and not its class."""
+        """What an object itself has under a name, and not its class; of a dict, an item."""
+        if type(value) is dict:
+            return value.get(name, NOTHING)
         if type(value) is types.CellType:
             try:
                 return value.cell_contents
@@ -176,25 +178,26 @@ class Effects:
             frames = self.frames_of(sys._getframe(1))
             self.changed[key] = _Change(value, name, held(value, name), key in self.seen, frames)
 
-    def may_set(self, cell, name):
-        """A variable of a function around is set from here on, maybe; ``cell`` is None where that function is followed, too."""
+    def may_set(self, holder, place, name):
+        """A variable is set from here on, maybe: of a function around (the contents of a cell; ``holder`` is None where that function
+        is followed, too), or of a module (an item of its dict).
+        """
         if self.reason is not None:
             return
-        if self.blocks or (self.transforms and cell is not None):
+        if self.blocks or (self.transforms and holder is not None):
             where = "a branch or a loop of the graph" if self.blocks else "a transform of torch.func"
-            self.stop(f"{where} sets {name}, a variable of a function around")
-        key = id(cell), _CONTENTS
-        if cell is None or key in self.changed or self.reason is not None:
+            self.stop(f"{where} sets {name}, {_WHOSE[type(holder) is dict]}")
+        key = id(holder), place
+        if holder is None or key in self.changed or self.reason is not None:
             return
-        self.kept.append(cell)
-        self.changed[key] = _Change(
-            cell, _CONTENTS, self._attribute(cell, _CONTENTS), False, self.frames_of(sys._getframe(2))
-        )
+        self.kept.append(holder)
+        frames = self.frames_of(sys._getframe(2))
+        self.changed[key] = _Change(holder, place, self._attribute(holder, place), False, frames)
         self.changed[key].called = name
 
-    def is_set(self, cell, value):
-        """Whether what a variable of a function around holds is no longer what a call finds."""
-        change = self.changed.get((id(cell), _CONTENTS))
+    def is_set(self, holder, place, value):
+        """Whether what such a variable holds is no longer what a call finds."""
+        change = self.changed.get((id(holder), place))
         if change is None:
             return False
         change.seen = change.seen or value is change.before
@@ -283,8 +286,8 @@ class Effects:
         now = self._attribute(value, name)
         if change.seen and _is(now, before):
             return
-        if type(value) is types.CellType:
-            yield from self._of_cell(change, now)
+        if type(value) in (types.CellType, dict):
+            yield from self._of_variable(change, now)
             return
         if is_plain(before) and _is(now, before):  # put back, as long as it is found so
             self.outside_value(before, ("attr", self.known[id(value)][1], name))
@@ -296,16 +299,22 @@ class Effects:
             self.stop(f"the attribute {name} of a {type(value).__qualname__} counts", frames=change.frames)
         yield ("del", value, name) if now is NOTHING else ("attr", value, name, now)
 
-    def _of_cell(self, change, now):
+    def _of_variable(self, change, now):
         """A variable that another branch may set: where this one has not, it is as it was found."""
-        cell, before = change.value, change.before
+        holder, place, before = change.value, change.name, change.before
+        of_module = type(holder) is dict
         if now is before:
             if before is not NOTHING:
-                self.outside_value(before, ("cell", cell))
+                self.outside_value(before, ("key", ("const", holder), place) if of_module else ("cell", holder))
+            elif of_module:
+                self.guards.check("absent", ("const", holder), place)
             return
-        if change.seen and self._counts_on(cell, now, before) and not self.whole:
-            self.stop(f"{change.called}, a variable of a function around, counts", frames=change.frames)
-        yield ("del", cell, _CONTENTS) if now is NOTHING else ("attr", cell, _CONTENTS, now)
+        if change.seen and self._counts_on(holder, now, before) and not self.whole:
+            self.stop(f"{change.called}, {_WHOSE[of_module]}, counts", frames=change.frames)
+        if of_module:
+            yield ("without", holder, place) if now is NOTHING else ("item", holder, place, now)
+        else:
+            yield ("del", holder, place) if now is NOTHING else ("attr", holder, place, now)
 
     def _may_lift(self, value):
         """Whether a program for each number will do: nothing else is wanted, or the second one is for all of them."""
@@ -360,8 +369,17 @@ class Effects:
                 self.stop(f"a {type(value).__qualname__} from outside grows", frames=change.frames)
 
 
+_WHOSE = "a variable of a function around", "a variable of a module"  #: which is set
+
+
 def _set_back(value, name, before, now):
-    """Give an attribute what it was; nothing where there was none."""
+    """Give an attribute, or an item of a dict, what it was; nothing where there was none."""
+    if type(value) is dict:
+        if before is not NOTHING:
+            value[name] = before
+        elif now is not NOTHING:
+            del value[name]
+        return
     module = module_class()
     owner = module if module and isinstance(value, module) else object
     if before is NOTHING and now is not NOTHING:

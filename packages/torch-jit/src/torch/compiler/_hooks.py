@@ -28,6 +28,8 @@ class Hooks:
         frame = sys._getframe(1)
         if self.reason is None:
             space = frame.f_globals
+            if self.is_set(space, name, value):
+                return value
             if name in space:
                 return self.outside_value(value, ("key", ("const", space), name))
             self.guards.check("absent", ("const", space), name)

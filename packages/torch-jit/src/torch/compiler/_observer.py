@@ -23,7 +23,7 @@ from torch.jit import _ir as ir
 from torch.jit import _trace
 
 from . import _calls, _instrument, _opaque, _special, _transforms
-from ._effects import Effects
+from ._effects import CONTENTS, Effects
 from ._found import Found
 from ._guards import Guards, state_of_thread, writes_to
 from ._hooks import Hooks
@@ -131,14 +131,20 @@ class Watch:
 
     def cell(self, value, name):
         """A variable of an enclosing function was read."""
-        if self.observer.reason is None and not self.observer.is_set(self.cells[name], value):
+        if self.observer.reason is None and not self.observer.is_set(self.cells[name], CONTENTS, value):
             return self.observer.outside_value(value, ("cell", self.cells[name]))
         return value
 
     def sets(self, *names):
-        """Variables of enclosing functions may be set."""
+        """Variables of enclosing functions, and of the module, may be set."""
+        frame = sys._getframe(1)
         for name in names:
-            self.observer.may_set(self.cells.get(name), name)
+            if name in self.cells:
+                self.observer.may_set(self.cells[name], CONTENTS, name)
+            elif name in frame.f_code.co_names:
+                self.observer.may_set(frame.f_globals, name, name)
+            else:
+                self.observer.may_set(None, CONTENTS, name)
 
 
 class Observer(Outside, Hooks, Effects, Operators, Matches):

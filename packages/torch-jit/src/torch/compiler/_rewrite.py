@@ -29,11 +29,13 @@ class Rewrite(Patterns, ast.NodeTransformer):
     def function(self, node):
         self._refuse(node)
         body = [node.body] if isinstance(node, ast.Lambda) else node.body
-        self.codes.append(frozenset(_arguments(node.args).union(*map(_bound, body)) - set(self.code.co_freevars)))
+        own = _arguments(node.args).union(*map(_bound, body)) - set(self.code.co_freevars)
+        self.codes.append(frozenset(own.difference(*map(_of_others, body))))
         if isinstance(node, ast.Lambda):
             return ast.copy_location(ast.Lambda(args=node.args, body=self.visit(node.body)), node)
         body = [self.visit(s) for s in node.body]
-        if written := self._written(node, ast.Nonlocal):
+        written = self._written(node, ast.Nonlocal) | self._written(node, ast.Global)
+        if written:
             body.insert(0, self._sets(written, node.body[0]))
         out = ast.FunctionDef(**{name: getattr(node, name, None) for name in node._fields})
         out.body = _flat(body)
@@ -44,8 +46,11 @@ class Rewrite(Patterns, ast.NodeTransformer):
         for n in ast.walk(node):
             if isinstance(n, (ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)):
                 raise Opaque(f"it has a {type(n).__name__} within")
-        if outside := self._written(node, ast.Global):
-            raise Opaque(f"it sets {', '.join(sorted(outside))}, which is a variable of others")
+        hidden = self._written(node, ast.Global) & {v for c in codes_in(self.code) for v in c.co_varnames}
+        if hidden:  # there, names would have to be looked up scope by scope
+            raise Opaque(
+                f"it sets {', '.join(sorted(hidden))}, a variable of the module that has the name of another one"
+            )
 
     def _written(self, node, kind):
         """The variables from outside of a function that it, or one within it, says to set."""
@@ -350,7 +355,7 @@ def _bound(node):
 
 def _of_others(node):
     """Names that a piece of a function says to be variables around it; what functions within say is theirs."""
-    if isinstance(node, ast.Nonlocal):
+    if isinstance(node, (ast.Nonlocal, ast.Global)):
         return set(node.names)
     inner = () if isinstance(node, (*_SCOPES, ast.expr)) else ast.iter_child_nodes(node)
     return set().union(*map(_of_others, inner))
