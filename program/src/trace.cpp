@@ -72,10 +72,14 @@ Sink::~Sink() {
 
 Tracer* Tracer::current() noexcept { return tracer; }
 
+// Of this thread, the innermost last.
+static thread_local std::vector<Tracer::Recording*> open_recordings;
+
 Tracer::Recording::Recording(Tracer* t) : before_(std::exchange(tracer, t)), keys_(thread_keys) {
   static const bool ready = (set_layer(DispatchKey::Trace, &Tracer::layer), value_watcher = &Tracer::value_was_read,
                              place_watcher = &Tracer::int_was_placed, true);
   (void)ready;
+  open_recordings.push_back(this);
   if (t)
     thread_keys.include |= key(DispatchKey::Trace);
   else
@@ -85,6 +89,15 @@ void Tracer::value_was_read(const torch::Tensor& t, const char* what) {
   if (tracer && tracer->reads_ && (keys_of_thread(0) & key(DispatchKey::Trace))) tracer->reads_(t, what);
 }
 Tracer::Recording::~Recording() {
+  const auto at = std::find(open_recordings.begin(), open_recordings.end(), this);
+  if (at == open_recordings.end()) return;
+  if (at + 1 != open_recordings.end()) {  // an error has kept one within open: what was before this is before that
+    at[1]->before_ = before_;
+    at[1]->keys_ = keys_;
+    open_recordings.erase(at);
+    return;
+  }
+  open_recordings.pop_back();
   tracer = before_;
   thread_keys.include =
       Keys((thread_keys.include & ~key(DispatchKey::Trace)) | (keys_.include & key(DispatchKey::Trace)));

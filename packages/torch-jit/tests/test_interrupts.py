@@ -1,8 +1,10 @@
 """Ctrl-C at any moment of a recording: it arrives as what it is, and nothing of what a recording replaces stays."""
 
+import dis
 import functools
 import gc
 import inspect
+import os
 import sys
 
 import pytest
@@ -48,27 +50,62 @@ def things():
     return {(owner, name): value for owner, name, value in replaced}, modes
 
 
-def interrupted(run, number):
-    """Run it with a Ctrl-C at the n-th function of Python that is entered, where the interpreter looks for signals; how many
-    functions were.
-    """
-    entered = [0]
+#: functions that replace something for a while, and put it back; interrupted after each of their calls
+SWAPS = frozenset(
+    (
+        "__enter__",
+        "__exit__",
+        "_recorded",
+        "attribute",
+        "code",
+        "following",
+        "item",
+        "listening",
+        "patched",
+        "reads_watched",
+    )
+    + ("refusing_data", "refusing_scripts", "run", "shapes_watched", "standing_in", "undo", "watching")
+)
 
-    def trace(frame, event, arg):
-        if frame.f_code.co_flags & inspect.CO_GENERATOR:  # one that is freed drops the error
-            return
-        entered[0] += 1
-        if entered[0] == number:
+
+def interrupted(run, number):
+    """Run it with a Ctrl-C at the n-th moment at which the interpreter looks for signals: when a function of Python is entered, and
+    in functions that replace something after each call of C. How many moments there were.
+    """
+    seen, entered = [0], [0]
+
+    def moment():
+        seen[0] += 1
+        if seen[0] == number:
             raise KeyboardInterrupt
 
-    sys.settrace(trace)
+    def enter(frame, event, arg):
+        code, before = frame.f_code, [None, 0]
+        entered[0] += 1
+        if not code.co_flags & inspect.CO_GENERATOR:  # one that is freed drops the error
+            moment()
+        if code.co_name not in SWAPS or f"{os.sep}torch{os.sep}" not in code.co_filename:
+            return None
+
+        def step(frame, event, arg):
+            if event == "opcode":
+                called, before[0] = before[0], dis.opname[code.co_code[frame.f_lasti]]
+                since, before[1] = before[1], entered[0]
+                if called is not None and called.startswith("CALL") and since == entered[0]:
+                    moment()
+            return step
+
+        frame.f_trace_opcodes = True
+        return step
+
+    sys.settrace(enter)
     try:
         run()
     except KeyboardInterrupt:
-        assert entered[0] >= number  # any other error is one of the test
+        assert seen[0] >= number  # any other error is one of the test
     finally:
         sys.settrace(None)
-    return entered[0]
+    return seen[0]
 
 
 @pytest.mark.parametrize("record", [capture, export, symbolic, traced])
@@ -78,9 +115,9 @@ def test_ctrl_c_leaves_everything_as_it_was(record):
     run()
     torch.compiler.reset()
     total, before = interrupted(run, 0), things()
-    for k in range(80):
+    for k in range(120):
         torch.compiler.reset()
-        interrupted(run, 1 + k * total // 80)
+        interrupted(run, 1 + k * total // 120)
         after = things()
         assert after[1] == before[1]
         assert [key for key in before[0] if after[0].get(key) is not before[0][key]] == []
@@ -142,3 +179,14 @@ def test_nothing_is_replaced_where_one_attribute_cannot_be():
     with pytest.raises(TypeError), _native.Replaced([(Some, "kept", 2), (int, "kept", 3)]):
         pass
     assert Some.kept == 1
+
+
+def test_recordings_end_in_any_order():
+    tracer = _native.Tracer(_native.Graph())
+    outer, inner = _native.Recording(tracer), _native.Recording(None)
+    outer.end()  # an error may keep the inner one for longer
+    assert not _native._tracing()
+    inner.end()
+    assert not _native._tracing()
+    del tracer
+    assert torch.ones(2).add(1).tolist() == [2.0, 2.0]

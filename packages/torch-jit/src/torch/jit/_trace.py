@@ -236,6 +236,7 @@ class _Scopes:
 
     def __init__(self, tracer, module, calls):
         self.graph, self.stack, self.names, self.calls = tracer.graph, [], {}, calls
+        self.hooks, self.over = [], False  # hooks that Ctrl-C has kept from being removed do nothing
         for path, each in module.named_modules():
             self.names.setdefault(id(each), "__module" + ("." + path if path else ""))
 
@@ -243,16 +244,21 @@ class _Scopes:
         modules = sys.modules["torch.nn"].modules.module
 
         def enter(module, args):
+            if self.over:
+                return
             if id(module) in self.names and id(module) not in self.calls:
                 self.calls[id(module)] = _looks(args)
             self.stack.append(self.names.get(id(module), self.stack[-1] if self.stack else ""))
             self.graph.setScope(self.stack[-1])
 
         def leave(module, args, out):
+            if self.over or not self.stack:
+                return
             self.stack.pop()
             self.graph.setScope(self.stack[-1] if self.stack else "")
 
-        self.hooks = modules.register_module_forward_pre_hook(enter), modules.register_module_forward_hook(leave)
+        self.hooks.append(modules.register_module_forward_pre_hook(enter))
+        self.hooks.append(modules.register_module_forward_hook(leave))
 
     def __exit__(self, *error):
         for hook in self.hooks:
@@ -285,6 +291,8 @@ def record(call, inputs, tree=None, strict=True, names=None, follow=True, outpla
                 with scopes:
                     out = call(*inputs)
         finally:
+            if scopes is not None:
+                scopes.over = True
             recording.end()
     if out is None:
         raise RuntimeError(
