@@ -39,6 +39,10 @@ bool change_sides(PyObject* self) {
   TensorImpl* t = impl_of(self);
   if (!t || t->pyobj != self || !is_held_elsewhere(t)) return false;
   Py_SET_REFCNT(self, 1);
+  if (PyObject_GC_IsTracked(self)) {  // off the list of a collector that is about to clear it
+    PyObject_GC_UnTrack(self);
+    PyObject_GC_Track(self);
+  }
   t->owns_pyobj = true;
   if (t->drop()) TensorImpl::destroy(t);  // those others let go just now
   return true;
@@ -154,7 +158,9 @@ int tensor_traverse(PyObject* self, visitproc visit, void* arg) {
       &visitor);
 }
 
+// The collector also clears an object that only a cycle refers to in Python: what C++ holds keeps its attributes.
 int tensor_clear(PyObject* self) {
+  if (!is_collectable(self)) return 0;
   Py_CLEAR(reinterpret_cast<PyTensor*>(self)->dict);
   return for_each_slot(self, [](PyObject*& o) {
     Py_CLEAR(o);

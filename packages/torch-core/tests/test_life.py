@@ -24,6 +24,27 @@ def held_by_a_view(x):
     return x.view(-1)
 
 
+def test_a_collected_cycle_leaves_the_attributes_of_a_tensor_that_a_view_holds():
+    class Owner:
+        pass
+
+    gc.collect()
+    views, ends = [], []
+    for tensor_first in (False, True):  # the collector clears what was made first before the other
+        x, owner = (torch.ones(2), Owner())
+        if tensor_first:
+            x.tag = "kept"
+        owner.itself = owner
+        x.tag = "kept"
+        owner.tensor = x
+        views.append(held_by_a_view(x))
+        ends.append(weakref.ref(owner))
+    del x, owner
+    gc.collect()
+    assert [view._base.tag for view in views] == ["kept", "kept"]
+    assert [end() for end in ends] == [None, None]
+
+
 def test_attributes_survive_while_only_a_view_holds_the_tensor():
     x = torch.ones(2)
     x.tag = ["kept"]
