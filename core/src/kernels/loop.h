@@ -8,6 +8,8 @@
 // loops_of<expm1>() is its row of the table: one loop per dtype. Scalars (an alpha, a slope) arrive as an array of the
 // compute type: `eval(V x, const Scalar<V>* s)`.
 #pragma once
+#include <algorithm>
+
 #include "kernels/loop_row.h"
 #include "kernels/truth.h"
 #include "kernels/vec.h"
@@ -87,6 +89,28 @@ void loop(char* const* data, int64_t n, const void* scalars) {
   if constexpr (F::kVector && std::is_floating_point_v<T>) {
     using V = Vec<T>;
     static_assert(std::is_same_v<Out, T>);
+    if constexpr (requires { F::kHeavy; }) {
+      // Compiled once, for whole registers and for the last one: the processor foresees which it is, and the compiler
+      // is kept from making two loops.
+      for (int64_t i = 0; i < n; i += V::kLanes) {
+        int count = static_cast<int>(std::min<int64_t>(n - i, V::kLanes));
+        asm("" : "+r"(count));
+        const bool whole = count == V::kLanes;
+        const auto from = [&](const In* p) { return whole ? load<T>(p + i) : load_partial<T>(p + i, count); };
+        V y(T(0));
+        if constexpr (F::kArity == 1)
+          y = apply<F>(s, from(a));
+        else if constexpr (F::kArity == 2)
+          y = apply<F>(s, from(a), from(b));
+        else
+          y = apply<F>(s, from(a), from(b), from(c));
+        if (whole)
+          store(out + i, y);
+        else
+          store_partial(out + i, y, count);
+      }
+      return;
+    }
     int64_t i = 0;
     for (; i + V::kLanes <= n; i += V::kLanes) {
       if constexpr (F::kArity == 1)
