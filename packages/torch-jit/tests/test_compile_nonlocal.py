@@ -111,6 +111,43 @@ def deleted():
     return f, lambda: v
 
 
+def named_like_one_within():
+    n = 0
+
+    def f(x):
+        nonlocal n
+        n += 1
+
+        def inner():
+            n = 5
+
+            def innermost():
+                nonlocal n
+                n = n + 1
+
+            innermost()
+            return n
+
+        return x * inner() + n
+
+    return f, lambda: n
+
+
+def without_a_value_at_first():
+    def f(x):
+        nonlocal n
+        try:
+            found = n
+        except NameError:
+            found = 3
+        n = found + 1
+        return x * n
+
+    if False:
+        n = 0
+    return f, lambda: n
+
+
 MAKERS = [
     counter,
     state,
@@ -120,6 +157,8 @@ MAKERS = [
     in_a_branch,
     by_a_loop_and_in_a_tuple,
     deleted,
+    named_like_one_within,
+    without_a_value_at_first,
 ]
 
 
@@ -232,6 +271,28 @@ def sometimes(x):
     if x.shape[0] == 2:
         COUNT = 100
     return x + 1
+
+
+def of_another_name(x):
+    COUNT = 1
+
+    def inner():
+        return COUNT
+
+    def outer():
+        global COUNT
+        COUNT = COUNT + 2
+
+    outer()
+    return x * inner()
+
+
+def test_a_variable_of_a_module_is_told_from_one_of_the_same_name(monkeypatch):
+    monkeypatch.setitem(globals(), "COUNT", 0)
+    compiled = torch.compile(of_another_name)
+    assert [(str(compiled(torch.ones(2))), COUNT) for _ in range(3)] == [("tensor([1., 1.])", n) for n in (2, 4, 6)]
+    with pytest.raises(exc.Unsupported, match="sets COUNT, a variable of the module that has the name of another one"):
+        torch.compile(of_another_name, fullgraph=True)(torch.ones(2))
 
 
 @pytest.mark.parametrize("function", [count, keep, make, remove, within, sometimes])

@@ -144,12 +144,19 @@ class Guards:
 
     def lacks(self, kind, other):
         """Note that a class is no subclass of an abstract one: nothing but the question itself tells whether it has become one."""
-        slot = self.slot(("const", kind))
-        key = "lacks", slot, id(other)
+        self._asks("lacks", kind, lambda kind: not issubclass(other, kind), other)
+
+    def is_empty(self, cell):
+        """Note that a variable of a function around holds nothing: whoever reads it gets a NameError."""
+        self._asks("empty", cell, lambda cell: cell == types.CellType())
+
+    def _asks(self, what, value, holds, *others):
+        slot = self.slot(("const", value))
+        key = what, slot, *map(id, others)
         if key not in self.checked:
             self.checked.add(key)
-            self.kept.append(other)
-            self.steps.append(("sizes", slot, lambda kind: not issubclass(other, kind), [(slot, WHOLE)]))
+            self.kept.extend(others)
+            self.steps.append(("sizes", slot, holds, [(slot, WHOLE)]))
 
     def release(self):
         """Let go of what only kept the ids of objects while a function was watched."""

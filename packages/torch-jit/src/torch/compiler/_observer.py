@@ -262,6 +262,9 @@ class Observer(Outside, Hooks, Effects, Operators, Matches):
         for value, source in _defaults(function, self.source_of(function)):
             self.outside_value(value, source)
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
+        for cell in cells.values():
+            if cell == types.CellType() and (id(cell), CONTENTS) not in self.changed:
+                self.guards.is_empty(cell)
         self.tries = self.tries or code in _instrument.catching
         if code not in self.codes:
             _add_codes(self.codes, code)

@@ -34,7 +34,7 @@ class Rewrite(Patterns, ast.NodeTransformer):
         if isinstance(node, ast.Lambda):
             return ast.copy_location(ast.Lambda(args=node.args, body=self.visit(node.body)), node)
         body = [self.visit(s) for s in node.body]
-        written = self._written(node, ast.Nonlocal) | self._written(node, ast.Global)
+        written = _said(node, ast.Nonlocal) & set(self.code.co_freevars) | _said(node, ast.Global)
         if written:
             body.insert(0, self._sets(written, node.body[0]))
         out = ast.FunctionDef(**{name: getattr(node, name, None) for name in node._fields})
@@ -46,16 +46,12 @@ class Rewrite(Patterns, ast.NodeTransformer):
         for n in ast.walk(node):
             if isinstance(n, (ast.ClassDef, ast.AsyncFunctionDef, ast.AsyncFor, ast.AsyncWith, ast.Await)):
                 raise Opaque(f"it has a {type(n).__name__} within")
-        hidden = self._written(node, ast.Global) & {v for c in codes_in(self.code) for v in c.co_varnames}
+        others = {v for c in codes_in(self.code) for v in (*c.co_varnames, *c.co_cellvars, *c.co_freevars)}
+        hidden = _said(node, ast.Global) & others
         if hidden:  # there, names would have to be looked up scope by scope
             raise Opaque(
                 f"it sets {', '.join(sorted(hidden))}, a variable of the module that has the name of another one"
             )
-
-    def _written(self, node, kind):
-        """The variables from outside of a function that it, or one within it, says to set."""
-        names = {name for n in ast.walk(node) if isinstance(n, kind) for name in n.names}
-        return names - {v for c in codes_in(self.code) for v in c.co_cellvars}
 
     # --- names ---
 
@@ -351,6 +347,11 @@ def _bound(node):
             names.add(captured(n))
         stack.extend(ast.iter_child_nodes(n))
     return names
+
+
+def _said(node, kind):
+    """The names that statements of this kind, ``nonlocal`` or ``global``, have in a function and in those within it."""
+    return {name for n in ast.walk(node) if isinstance(n, kind) for name in n.names}
 
 
 def _of_others(node):
