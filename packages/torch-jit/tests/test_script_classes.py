@@ -352,3 +352,36 @@ def test_a_class_is_asked_for_its_attributes():
         return hasattr(Counter, "__init__"), hasattr(Counter, "nothing"), hasattr(Level, "nothing")
 
     assert torch.jit.script(asked)() == asked() == (True, False, False)
+
+
+class Match:
+    def __init__(self, by: float):
+        self.by = by
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return x * self.by
+
+
+class OneMore(Match):
+    def __init__(self, by: float):
+        super().__init__(by)
+        self.more = 1
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        return super().__call__(x) + self.more
+
+
+class Matched(torch.nn.Module):
+    match: Match
+
+    def __init__(self, match):
+        super().__init__()
+        self.match = match
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.match(x)
+
+
+def test_an_attribute_annotated_with_a_base_has_the_methods_of_its_own_class():
+    for match, wanted in ((OneMore(2.0), 3.0), (Match(2.0), 2.0)):
+        assert torch.jit.script(Matched(match))(torch.ones(1)).item() == wanted

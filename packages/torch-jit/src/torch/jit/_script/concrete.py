@@ -206,6 +206,13 @@ def _annotation(cls, name):
     return None
 
 
+def _derived(value, wanted):
+    """The class of an object that is annotated with a base of it, so that its own methods are called (PyTorch calls those of
+    the base)."""
+    bases = [types._classes.get(base) for base in type(value).__mro__[1:]]
+    return types.instance(value) if wanted.kind() == "ClassType" and wanted in bases else None
+
+
 def _attribute(concrete, name, value, library, listed):
     """One attribute of an instance: a constant, a slot, or something that cannot be used."""
     if name == "training":
@@ -228,7 +235,7 @@ def _attribute(concrete, name, value, library, listed):
         concrete.constants[name] = value
         return
     if wanted is not None:
-        _slot(concrete, name, wanted, "attribute")
+        _slot(concrete, name, _derived(value, wanted) or wanted, "attribute")
         return
     if isinstance(value, torch.qscheme):
         concrete.constants[name] = value
