@@ -1,5 +1,7 @@
 // Attributes of classes and modules that are others for a while. Entering and leaving are one call each, which a signal
 // (Ctrl-C) cannot interrupt half-way, as it does code of Python.
+#include <algorithm>
+
 #include "python.h"
 
 namespace torch::program {
@@ -9,9 +11,11 @@ namespace {
 class Replaced {
  public:
   explicit Replaced(std::vector<std::tuple<py::object, py::str, py::object>> entries) : entries_(std::move(entries)) {}
+  ~Replaced() { std::erase(active_, this); }
 
   void enter() {
     if (users_++) return;
+    active_.push_back(this);
     size_t done = 0;
     try {
       for (const auto& [owner, name, value] : entries_) {
@@ -43,9 +47,11 @@ class Replaced {
   }
 
   void put_back(size_t count) {
+    std::erase(active_, this);
     while (count--) {
       const auto& [owner, name, value] = entries_[count];
       const py::object& was = found_[count];
+      if (!own(owner, name).is(value) && passed_on(owner, name, value, was)) continue;
       const int failed =
           was ? PyObject_SetAttr(owner.ptr(), name.ptr(), was.ptr()) : PyObject_DelAttr(owner.ptr(), name.ptr());
       if (failed) PyErr_WriteUnraisable(name.ptr());
@@ -53,6 +59,22 @@ class Replaced {
     found_.clear();
   }
 
+  // Threads may leave in another order than they have entered: whoever has found this value finds what it stood for,
+  // and puts that back.
+  bool passed_on(const py::object& owner, const py::str& name, const py::object& value, const py::object& was) {
+    for (Replaced* other : active_) {
+      for (size_t i = 0; i < other->found_.size(); ++i) {
+        const auto& [its_owner, its_name, its_value] = other->entries_[i];
+        if (!its_owner.is(owner) || !other->found_[i].is(value) || !its_name.equal(name)) continue;
+        other->found_[i] = was;
+        other->before[name] = before[name];
+        return true;
+      }
+    }
+    return false;
+  }
+
+  static inline std::vector<Replaced*> active_;  // those that a thread is within
   std::vector<std::tuple<py::object, py::str, py::object>> entries_;
   std::vector<py::object> found_;  // null: nothing of the owner's own
   int users_ = 0;                  // changed while the GIL is held

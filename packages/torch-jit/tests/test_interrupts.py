@@ -172,6 +172,24 @@ def test_attributes_are_others_until_the_last_has_left():
     assert Derived.kept == 3 and "inherited" not in vars(Derived) and not hasattr(Derived, "new")
 
 
+def test_attributes_are_what_they_were_when_threads_have_left_in_any_order():
+    class Base:
+        inherited = 1
+
+    class Derived(Base):
+        kept = 2
+
+    first, second, third = (_native.Replaced([(Derived, "kept", n), (Derived, "inherited", n)]) for n in (10, 20, 30))
+    for each in (first, second, third):
+        each.__enter__()
+    second.__exit__()
+    assert (Derived.kept, Derived.inherited) == (30, 30) and third.before == {"kept": 10, "inherited": 10}
+    first.__exit__()
+    assert (Derived.kept, Derived.inherited) == (30, 30) and third.before == {"kept": 2, "inherited": 1}
+    third.__exit__()
+    assert Derived.kept == 2 and "inherited" not in vars(Derived)
+
+
 def test_nothing_is_replaced_where_one_attribute_cannot_be():
     class Some:
         kept = 1

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import copy
 import operator
-import threading
 from typing import NamedTuple
 
 import torch
@@ -15,6 +14,8 @@ from torch.autograd import grad_mode
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 from torch.jit import _native
+
+from ._threads import here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,17 +38,17 @@ _TOGETHER = "place", "stack_trace", "nn_module_stack", "torch_fn"
 def watching(recorder: Any) -> Any:
     """A block in which this thread's changes of the grad mode are told to ``recorder.grad``. What is recorded runs without gradients
     but where the program itself enables them."""
-    own, before = threading.get_ident(), grad_mode._set_grad_enabled
+    before = grad_mode._set_grad_enabled
 
     def told(mode: bool) -> bool:
-        if threading.get_ident() != own or (within := recorder.innermost()).is_busy:
+        if (within := recorder.innermost()).is_busy:
             return before(mode)
         was = _Was(within.grad, torch.is_grad_enabled())
         within.grad, real = (mode.told, mode.real) if isinstance(mode, _Was) else (bool(mode), bool(mode))
         before(real)
         return was
 
-    return _native.Replaced([(grad_mode, "_set_grad_enabled", told)])
+    return _native.Replaced([(grad_mode, "_set_grad_enabled", here(told, before))])
 
 
 def fold(

@@ -10,6 +10,7 @@ import torch
 from torch.jit import _native
 
 from ._tape import Place
+from ._threads import here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -78,4 +79,4 @@ class Places:
             finally:
                 stack.pop()
 
-        return _native.Replaced([(torch.nn.Module, "__call__", named)])
+        return _native.Replaced([(torch.nn.Module, "__call__", here(named, call))])

@@ -22,6 +22,7 @@ from torch._seams import SizeExpression as Expression
 from torch.jit import _native
 
 from . import _formulas
+from ._threads import here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -305,12 +306,14 @@ class Questions:
         def counted(tensor: Any) -> Any:
             return math.prod(named(tensor)) if id(tensor) in self.names else before["numel"].__get__(tensor)()
 
-        replaced = {"shape": property(named), "size": sized, "numel": counted, "nelement": counted}
+        stand_ins = {"size": sized, "numel": counted, "nelement": counted}
+        replaced = {name: here(stand_in, before[name]) for name, stand_in in stand_ins.items()}
+        replaced["shape"] = property(here(named, shape.__get__))
         made = [(torch, "tensor"), (torch, "as_tensor"), (torch, "asarray"), (torch.Tensor, "new_tensor")]
         return _native.Replaced(
             [
                 *((torch.Tensor, name, method) for name, method in replaced.items()),
-                *((owner, name, self._noting(vars(owner)[name])) for owner, name in made),
+                *((owner, name, here(self._noting(vars(owner)[name]), vars(owner)[name])) for owner, name in made),
             ]
         )
 

@@ -8,6 +8,8 @@ import sys
 import torch
 from torch.jit import _native
 
+from ._threads import here
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,14 +29,15 @@ OPERATORS = {"equal", "allclose", "is_nonzero"}
 
 def watching(read: Callable[[torch.Tensor, str], Any]) -> Any:
     """While the block runs, ``read(tensor, what)`` is called before values are read; where it gives a tuple of one, that is read."""
-    replaced = [(torch.Tensor, "__iter__", lambda self: iter(torch.unbind(self, 0)))]
+    unbound = here(lambda self: iter(torch.unbind(self, 0)), torch.Tensor.__iter__)
+    replaced = [(torch.Tensor, "__iter__", unbound)]
     for name, what in READS.items():
         method = torch.Tensor.__dict__.get(name)
         if method is None:
             method = getattr(torch.Tensor, name, None)
             if method is None or name.startswith("__"):
                 continue
-        replaced.append((torch.Tensor, name, _asking(method, what, read)))
+        replaced.append((torch.Tensor, name, here(_asking(method, what, read), method)))
     return _native.Replaced(replaced)
 
 
@@ -49,7 +52,9 @@ def refusing_scripts(refuse: Callable[[str], Exception]) -> Any:
             "calls what torch.jit.script made, which a recording does not see: call the Python that it was made of"
         )
 
-    return _native.Replaced([(kind, "__call__", refused) for kind in (api.ScriptFunction, api.ScriptModule)])
+    return _native.Replaced(
+        [(kind, "__call__", here(refused, kind.__call__)) for kind in (api.ScriptFunction, api.ScriptModule)]
+    )
 
 
 def refusing_data(refuse: Callable[[str], Exception]) -> Any:
@@ -59,7 +64,7 @@ def refusing_data(refuse: Callable[[str], Exception]) -> Any:
     def assigned(tensor, value):
         raise refuse("assigns to .data, which a recording does not see: use copy_")
 
-    return _native.Replaced([(torch.Tensor, "data", property(before.__get__, assigned))])
+    return _native.Replaced([(torch.Tensor, "data", property(before.__get__, here(assigned, before.__set__)))])
 
 
 def _asking(method, what, read):
