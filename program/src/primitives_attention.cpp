@@ -52,6 +52,9 @@ Tensor attention(T query, T key, T value, Attention a) {
   if (a.enable_gqa) {  // heads of queries that share one of the keys
     TORCH_CHECK(q.dim() >= 3 && k.dim() >= 3 && v.dim() >= 3 && k.size(-3) > 0 && v.size(-3) > 0, op,
                 ": enable_gqa is for tensors with a dim of heads, got ", q.sizes(), ", ", k.sizes(), ", ", v.sizes());
+    TORCH_CHECK(q.size(-3) % k.size(-3) == 0 && q.size(-3) % v.size(-3) == 0, op,
+                ": enable_gqa wants heads of key and value (dim -3) that divide the ", q.size(-3), " of query, got ",
+                k.size(-3), " and ", v.size(-3));
     k = torch::repeat_interleave_self(k, q.size(-3) / k.size(-3), -3);
     v = torch::repeat_interleave_self(v, q.size(-3) / v.size(-3), -3);
   }

@@ -172,16 +172,26 @@ def test_the_scale_of_attention_follows_the_width_of_the_next_call():
     torch.testing.assert_close(program(q, k, v).double(), attended(q, k, v), rtol=1e-5, atol=1e-6)
 
 
+def shared_heads(q, k):
+    return F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
+
+
 def test_attention_with_shared_heads_and_of_half_types():
-    function = lambda q, k: F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
     q, k = torch.randn(1, 4, 5, 8), torch.randn(1, 2, 5, 8)
-    program = traced(function, q, k)
+    program = traced(shared_heads, q, k)
     torch.testing.assert_close(
         program(q, k).double(), attended(q, *[k.repeat_interleave(2, 1)] * 2), rtol=1e-5, atol=1e-6
     )
     q, k = q.bfloat16(), k.bfloat16()
     assert program(q, k).dtype == torch.bfloat16
-    torch.testing.assert_close(program(q, k), function(q, k), rtol=0, atol=0)
+    torch.testing.assert_close(program(q, k), shared_heads(q, k), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("heads", [1, 3])
+def test_heads_that_do_not_divide_those_of_queries_are_refused(heads):
+    program = torch.jit.script(shared_heads)
+    with pytest.raises(RuntimeError, match=f"divide the {heads} of query, got 2 and 2"):
+        program(torch.ones(1, heads, 5, 8), torch.ones(1, 2, 5, 8))
 
 
 def test_sums_by_einsteins_notation_are_one_node():

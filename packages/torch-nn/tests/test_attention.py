@@ -217,6 +217,50 @@ def test_attention_differentiates_twice_and_under_transforms():
     torch.testing.assert_close(tangent, (moved[0] - moved[1]) / (2 * step), rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("kind", ["values of more examples", "a mask of more digits"])
+def test_gradients_from_all_weights_know_every_shape_and_dtype(kind):
+    torch.manual_seed(0)
+    q, k, v, mask = (torch.randn(*s, dtype=torch.float64) for s in ((5, 4), (6, 4), (3, 6, 2), (5, 6)))
+    given = [q, k, v, mask] if "examples" in kind else [q.float(), k.float(), v.float(), mask]
+    given = [x.requires_grad_() for x in given]
+    out = F.scaled_dot_product_attention(*given)
+    found = torch.autograd.grad(out.cos().sum(), given, retain_graph=True)
+    wide = [x.detach().double().requires_grad_() for x in given]
+    scores = wide[0] @ wide[1].T / 2 + wide[3]
+    expected = torch.autograd.grad((scores.softmax(-1) @ wide[2]).cos().sum(), wide, create_graph=True)
+    for ours, theirs, x in zip(found, expected, given, strict=True):
+        assert ours.dtype == x.dtype
+        torch.testing.assert_close(ours.double(), theirs, rtol=1e-5, atol=1e-6)
+    first = torch.autograd.grad(out.cos().sum(), given[:3], create_graph=True)
+    again = torch.autograd.grad(sum(x.sin().sum() for x in first), given)
+    expected = torch.autograd.grad(sum(x.sin().sum() for x in expected[:3]), wide)
+    for ours, theirs in zip(again, expected, strict=True):
+        torch.testing.assert_close(ours.double(), theirs, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize(("keys", "values"), [(2, 4), (4, 2), (3, 2), (1, 6)])
+def test_keys_and_values_may_be_shared_by_other_numbers_of_heads(keys, values):
+    torch.manual_seed(0)
+    q, k, v = torch.randn(2, 12, 3, 4), torch.randn(2, keys, 5, 4), torch.randn(2, values, 5, 4)
+    k_all, v_all = k.repeat_interleave(12 // keys, 1), v.repeat_interleave(12 // values, 1)
+    for mask in (None, torch.randn(12, 3, 5)):
+        out = F.scaled_dot_product_attention(q, k, v, mask, enable_gqa=True)
+        torch.testing.assert_close(out, F.scaled_dot_product_attention(q, k_all, v_all, mask))
+
+
+def test_heads_that_do_not_fit_those_of_queries_are_refused():
+    def attend(heads, keys, values, mask=None, **options):
+        q, k, v = (torch.ones(1, n, 2, 4) for n in (heads, keys, values))
+        return F.scaled_dot_product_attention(q, k, v, mask, enable_gqa=True, **options)
+
+    for heads in ((1, 2, 2), (3, 2, 2), (4, 4, 3)):
+        for options in ({}, {"dropout_p": 0.5}):
+            with pytest.raises(RuntimeError, match=f"divide the {heads[0]} of query, got [23]"):
+                attend(*heads, **options)
+    with pytest.raises(RuntimeError, match=r"\[2, 2\] don't multiply up to the size of dim 0 \(2\)"):
+        attend(4, 2, 2, torch.zeros(2, 2, 2))  # a mask for each head of keys
+
+
 def test_attention_never_holds_all_scores():
     torch.memory.reset_peak()
     start = torch.memory.stats()["in_use"]

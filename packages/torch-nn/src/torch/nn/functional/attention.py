@@ -80,12 +80,15 @@ def _attend(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gq
 
 def _in_pieces(query, key, value, attn_mask, is_causal, scale, enable_gqa):
     """Attention by the operator that holds the scores of some queries at a time."""
-    heads = key.shape[-3] if enable_gqa else None
+    shares = _shares(query, key) if enable_gqa else 1
+    if enable_gqa and _shares(query, value) != shares:
+        key, value, enable_gqa = _repeated(key, query), _repeated(value, query), False
     if enable_gqa:  # a dim of the heads that share one of the keys
-        query, key, value = query.unflatten(-3, (heads, -1)), key.unsqueeze(-3), value.unsqueeze(-3)
+        split = key.shape[-3], shares
+        query, key, value = query.unflatten(-3, split), key.unsqueeze(-3), value.unsqueeze(-3)
         if attn_mask is not None and attn_mask.dim() > 2:
             own = attn_mask.shape[-3] > 1
-            attn_mask = attn_mask.unflatten(-3, (heads, -1)) if own else attn_mask.unsqueeze(-3)
+            attn_mask = attn_mask.unflatten(-3, split) if own else attn_mask.unsqueeze(-3)
     scale, dtype = _scale(query) if scale is None else scale, query.dtype
     query, key, value = _wide(query, key, value)
     out = ops._attention(query, key, value, attn_mask, is_causal, scale).to(dtype)
@@ -95,10 +98,24 @@ def _in_pieces(query, key, value, attn_mask, is_causal, scale, enable_gqa):
 def _composed(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
     """Attention with all scores at once, by operators."""
     if enable_gqa:
-        key = key.repeat_interleave(query.shape[-3] // key.shape[-3], -3)
-        value = value.repeat_interleave(query.shape[-3] // value.shape[-3], -3)
+        key, value = _repeated(key, query), _repeated(value, query)
     scale, dtype = _scale(query) if scale is None else scale, query.dtype
     return _whole(*_wide(query, key, value), attn_mask, dropout_p, is_causal, scale).to(dtype)
+
+
+def _shares(query, tensor):
+    """How many heads of queries share one of keys or values (dim -3)."""
+    heads, own = query.shape[-3], tensor.shape[-3]
+    if own == 0 or heads % own:
+        raise RuntimeError(
+            f"scaled_dot_product_attention: enable_gqa wants heads of key and value (dim -3) that divide the {heads} of "
+            f"query, got {own}"
+        )
+    return heads // own
+
+
+def _repeated(tensor, query):
+    return tensor.repeat_interleave(_shares(query, tensor), -3)
 
 
 def _scale(query):
