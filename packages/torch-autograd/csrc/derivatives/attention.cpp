@@ -4,6 +4,7 @@
 
 #include "math.h"
 #include "register.h"
+#include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
 #include "torch/core/ops/matmul.h"
 #include "torch/core/ops/pointwise.h"
@@ -46,17 +47,18 @@ struct Attention {
     }
     if (!mask) return is_causal ? torch::_safe_softmax(scores, -1) : torch::softmax(scores, -1);
     scores = Tensor(mask).dtype() == DType::Bool ? torch::masked_fill(scores, torch::logical_not(mask), nothing)
-                                                 : scores + mask;
+                                                 : scores + torch::_to_copy(mask, scores.dtype());
     return torch::_safe_softmax(scores, -1);
   }
 
   // From the gradients of the result and of the weights, of which one may be missing.
   void by_weights(const Tensor& g, const Tensor& of_weights, Backward& b) const {
-    const Tensor p = weights();
+    Tensor p = weights();
     if (b.needs(2) && g) b[2] = torch::matmul(turned(p), g);
     if (!b.needs(0) && !b.needs(1) && !b.needs(3)) return;
     Tensor of_p = of_weights;
     if (g) add_into(of_p, torch::matmul(g, turned(value)));
+    p = torch::expand(p, of_p.sizes());  // values may be of more examples
     const Tensor of_scores = torch::softmax_backward(of_p, p, -1);
     if (b.needs(0)) b[0] = torch::matmul(of_scores, key) * number(scale);
     if (b.needs(1)) b[1] = torch::matmul(turned(of_scores), query) * number(scale);
