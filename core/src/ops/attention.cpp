@@ -1,5 +1,8 @@
 #include "torch/core/ops/attention.h"
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
 #include <vector>
 
 #include "cpu/attention_kernels.h"
@@ -33,16 +36,17 @@ std::vector<int64_t> offsets_of(const Tensor& t) {
   return all;
 }
 
-// A tensor and where its matrices are.
+// A tensor and, once a kernel asks, where its matrices are: tensors without memory may have more of them than fit.
 struct Operand {
   Tensor tensor;
-  std::vector<int64_t> offsets;
+  mutable std::vector<int64_t> offsets;
 
   Operand() = default;
-  explicit Operand(const Tensor& t) : tensor(t), offsets(offsets_of(t)) {}
+  explicit Operand(const Tensor& t) : tensor(t) {}
   template <class T>
   Matrices<T> matrices() const {
     if (!tensor) return {};
+    if (offsets.empty()) offsets = offsets_of(tensor);
     return {static_cast<T*>(tensor.data()), tensor.stride(-2), tensor.stride(-1), offsets.data()};
   }
 };
@@ -82,12 +86,12 @@ struct Call {
     query = operand(q, dtype), key = operand(k, dtype), value = operand(v, dtype);
   }
 
-  bool has_queries() const { return length > 0 && !query.offsets.empty(); }
+  bool has_queries() const { return length > 0 && std::find(batch.begin(), batch.end(), 0) == batch.end(); }
 
   template <class T>
   AttentionShape<T> shape() const {
     const bool is_bool = mask.tensor && mask.tensor.dtype() == DType::Bool;
-    AttentionShape<T> a{.batch = int64_t(query.offsets.size()),
+    AttentionShape<T> a{.batch = std::accumulate(batch.begin(), batch.end(), int64_t(1), std::multiplies<>()),
                         .length = length,
                         .size = size,
                         .width = width,
@@ -171,10 +175,14 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad, const Tensor& qu
 // 457 without (one thread of an AMD EPYC, Zen 4).
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, bool is_causal,
               double scale) {
-  constexpr int64_t kMostKept = 1 << 20;
+  constexpr double kMostKept = 1 << 20;
   const bool is_recorded = query.requires_grad() || key.requires_grad() || value.requires_grad();
-  const bool keep = is_recorded && query.dim() >= 2 && key.dim() >= 2 && query.size(-1) > 0 &&
-                    query.numel() / query.size(-1) * key.size(-2) <= kMostKept;
+  const auto fits = [&] {  // one of both may be the same for many examples
+    const double queries = double(query.numel()), keys = double(key.numel());
+    return std::max(queries * double(key.size(-2)), keys * double(query.size(-2))) <=
+           kMostKept * double(query.size(-1));
+  };
+  const bool keep = is_recorded && query.dim() >= 2 && key.dim() >= 2 && query.size(-1) > 0 && fits();
   return std::get<0>(_attention_forward(query, key, value, mask, is_causal, scale, keep));
 }
 

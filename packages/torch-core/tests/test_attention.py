@@ -186,3 +186,12 @@ def test_other_arguments_are_refused():
         backward(q, q, q, q, None, torch.ones(2, 1), False, 1.0)
     with pytest.raises(RuntimeError, match=r"grad \(3, 3\) must have the shape of the result, \(2, 3\)"):
         backward(torch.ones(3, 3), q, q, q, None, torch.empty(0), False, 1.0)
+
+
+def test_tensors_without_memory_may_have_any_number_of_matrices():
+    many = torch.empty(1 << 40, 3, 2, 4, device="meta")
+    out, weights = forward(many, many, many, None, False, 1.0, True)
+    assert (out.shape, weights.shape) == (many.shape, (1 << 40, 3, 2, 2))
+    assert all(g.shape == many.shape for g in backward(out, many, many, many, None, weights, False, 1.0))
+    none = torch.empty(1 << 40, 3, 0, 4)
+    assert forward(none, none, none, None, False, 1.0, False)[0].shape == none.shape
