@@ -107,6 +107,24 @@ def test_derivatives_of_lgamma_of_positive_doubles(n):
                 assert short == pytest.approx(float(mpmath.psi(n, rounded)), rel=3e-7)
 
 
+@pytest.mark.parametrize("n", [1, 2, 3, 8, 20, 21])
+def test_derivatives_of_lgamma_of_negative_doubles(n):
+    rng = random.Random(n)
+    near = [-k - sign * 10 ** rng.uniform(-9, -1) for k in range(20) for sign in (1, -1)]
+    xs = [-1e-200, -1e-20, -1e-10, -4e15 - 0.5, -3e9 - 0.25, *(rng.uniform(-30, 0) for _ in range(50)), *near]
+    xs = [x for x in xs if x < 0 and (n % 2 or abs(x % 1 - 0.5) > 0.1)]  # even derivatives have a zero between poles
+    ys = torch.polygamma(n, torch.tensor(xs, dtype=torch.float64)).tolist()
+    with mpmath.workprec(400):
+        for x, y in zip(xs, ys, strict=True):
+            at_pole = mpf(x) - mpmath.nint(x)
+            if abs(at_pole) < 1e-9:
+                exact = -((-1) ** n) * mpmath.factorial(n) / at_pole ** (n + 1)
+            else:  # reflection: d^n (pi cot(pi x)) / dx^n, of x between two poles
+                cot = mpmath.diff(lambda t: mpmath.pi * mpmath.cot(mpmath.pi * t), at_pole, n)
+                exact = (-1) ** n * mpmath.psi(n, 1 - mpf(x)) - cot
+            assert y == pytest.approx(float(exact), rel=1e-13 * (1 + n)), x
+
+
 def bits(x):
     return x.contiguous().view(torch.int64)
 

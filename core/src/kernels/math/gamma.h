@@ -167,19 +167,12 @@ TORCH_ANY inline double zeta_term(int j) {
                                          1.0 / 74724249600, -3617.0 / 10670622842880000};
   return kTerms[j];
 }
-// The Hurwitz zeta function, sum of (k + q)^-s over k >= 0, by Euler-Maclaurin summation from the tenth term on
-// (Abramowitz and Stegun 23.2.9); s > 1.
-TORCH_ANY inline double zeta_scalar(double s, double q) {
-  if (s == 1) return kInfinity<double>;
-  if (s < 1) return kNan<double>;
-  if (q == kInfinity<double>) return 0;
-  if (q <= 0) {
-    if (q == std::floor(q)) return kInfinity<double>;
-    if (s != std::floor(s)) return kNan<double>;
-  }
+// The Hurwitz zeta function, sum of (k + q)^-s over k >= 0, for s > 1 and q > 0, by Euler-Maclaurin summation from the
+// tenth term on (Abramowitz and Stegun 23.2.9).
+TORCH_ANY inline double zeta_of_positive(double s, double q) {
   double sum = 0;
   int k = 0;
-  for (; k < 10 || q + k < 10; ++k) sum += std::pow(q + k, -s);
+  for (; k < 10; ++k) sum += std::pow(q + k, -s);
   const double a = q + k, b = std::pow(a, -s);
   sum += b * a / (s - 1) + 0.5 * b;
   double factor = s, power = b / a;
@@ -192,6 +185,18 @@ TORCH_ANY inline double zeta_scalar(double s, double q) {
   }
   return sum;
 }
+TORCH_ANY inline double zeta_scalar(double s, double q) {
+  if (s == 1) return kInfinity<double>;
+  if (s < 1) return kNan<double>;
+  if (q == kInfinity<double>) return 0;
+  if (!(q <= 0)) return zeta_of_positive(s, q);
+  const double below = std::floor(q);
+  if (q == below) return kInfinity<double>;
+  if (s != std::floor(s)) return kNan<double>;
+  // Negative terms, up to sign, are those from the last of them on without those beyond the first.
+  const double mirrored = zeta_of_positive(s, below + 1 - q) - zeta_of_positive(s, 1 - q);
+  return zeta_of_positive(s, q - below) + (std::fmod(s, 2) == 0 ? mirrored : -mirrored);
+}
 TORCH_ANY inline double factorial(int64_t n) {  // exact up to 22
   double product = 1;
   for (int64_t k = 2; k <= n && k < 172; ++k) product *= double(k);
@@ -200,10 +205,7 @@ TORCH_ANY inline double factorial(int64_t n) {  // exact up to 22
 // The nth derivative of digamma: (-1)^(n+1) n! zeta(n + 1, x).
 TORCH_ANY inline double polygamma_scalar(int64_t n, double x) {
   if (n == 0) return digamma_scalar(x);
-  if (n == 1 && x < 0 && (x != std::floor(x) || std::isinf(x))) {  // reflection
-    const double s = std::sin(kPi * (x - std::floor(x)));
-    return kPi * kPi / (s * s) - zeta_scalar(2, 1 - x);
-  }
+  if (n == 1 && x == -kInfinity<double>) return kNan<double>;
   return (n % 2 ? 1 : -1) * factorial(n) * zeta_scalar(double(n) + 1, x);
 }
 
