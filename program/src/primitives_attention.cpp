@@ -82,7 +82,7 @@ Tensor attention(T query, T key, T value, Attention a) {
     weights = torch::_safe_softmax(torch::masked_fill(scores, torch::logical_not(a.mask), number(kNothing)), -1);
   else
     weights = torch::_safe_softmax(torch::add(scores, a.mask), -1);
-  if (a.dropout > 0) weights = torch::dropout(weights, a.dropout, true);
+  if (a.dropout != 0) weights = torch::dropout(weights, a.dropout, true);
   return rounded(torch::matmul(weights, v));
 }
 

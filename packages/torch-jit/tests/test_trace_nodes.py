@@ -172,6 +172,10 @@ def test_the_scale_of_attention_follows_the_width_of_the_next_call():
     torch.testing.assert_close(program(q, k, v).double(), attended(q, k, v), rtol=1e-5, atol=1e-6)
 
 
+def dropping(q, p: float):
+    return F.scaled_dot_product_attention(q, q, q, dropout_p=p)
+
+
 def shared_heads(q, k):
     return F.scaled_dot_product_attention(q, k, k, enable_gqa=True)
 
@@ -192,6 +196,11 @@ def test_heads_that_do_not_divide_those_of_queries_are_refused(heads):
     program = torch.jit.script(shared_heads)
     with pytest.raises(RuntimeError, match=f"divide the {heads} of query, got 2 and 2"):
         program(torch.ones(1, heads, 5, 8), torch.ones(1, 2, 5, 8))
+
+
+def test_a_script_refuses_a_chance_below_0_to_drop_a_weight():
+    with pytest.raises(RuntimeError, match="from 0 to 1"):
+        torch.jit.script(dropping)(torch.ones(1, 2, 4), -0.5)
 
 
 def test_sums_by_einsteins_notation_are_one_node():

@@ -261,6 +261,13 @@ def test_heads_that_do_not_fit_those_of_queries_are_refused():
         attend(4, 2, 2, torch.zeros(2, 2, 2))  # a mask for each head of keys
 
 
+@pytest.mark.parametrize("chance", [-0.5, 1.5, math.nan])
+def test_chances_to_drop_a_weight_are_from_0_to_1(chance):
+    q = torch.ones(1, 2, 4)
+    with pytest.raises(RuntimeError, match="from 0 to 1"):
+        F.scaled_dot_product_attention(q, q, q, dropout_p=chance)
+
+
 def test_attention_never_holds_all_scores():
     torch.memory.reset_peak()
     start = torch.memory.stats()["in_use"]

@@ -139,7 +139,7 @@ def _whole(query, key, value, attn_mask, dropout_p, is_causal, scale):
         weights = ops._safe_softmax(scores.masked_fill(~attn_mask, -float("inf")), -1)
     else:
         weights = ops._safe_softmax(scores + attn_mask, -1)
-    if dropout_p > 0:
+    if dropout_p != 0:
         weights = ops.dropout(weights, dropout_p, True)
     return torch.matmul(weights, value)
 
@@ -339,7 +339,7 @@ def multi_head_attention_forward(
         weights = ops.softmax(scores + mask, -1)
     else:
         weights = ops._safe_softmax(scores + mask, -1)
-    weights = dropout(weights, dropout_p, training) if dropout_p > 0 else weights
+    weights = dropout(weights, dropout_p, training) if dropout_p != 0 else weights
     output = torch.matmul(weights, v).to(dtype).transpose(0, 1).reshape(length * batch, width)
     output = ops.linear(output, out_proj_weight, out_proj_bias).reshape(length, batch, out_proj_weight.shape[0])
     if not batched:
