@@ -104,7 +104,7 @@ def _stand_in_for_rnn(run):
         plain = batch_sizes is None and not self.proj_size and not (self.dropout and self.training)
         if recorder is None or not plain or is_needed((x, first), {}):
             return run(self, x, batch_sizes, first)
-        weights = [w for suffix, _ in self._places() for w in self._weights(suffix) if w is not None]
+        weights = [w for suffix, _ in self._places() for w in self._matrices(suffix) if w is not None]
         output, *states = recurrent(
             x, list(first), weights, self.mode, self.num_layers, self.bidirectional, bool(self.bias)
         )

@@ -16,13 +16,8 @@ __all__ = ["standing_in"]
 
 
 def _weights(layer: Any) -> list[Tensor]:
-    found = []
-    for k in range(layer.num_layers):
-        for suffix in ("", "_reverse") if layer.bidirectional else ("",):
-            names = ["weight_ih", "weight_hh", *(["bias_ih", "bias_hh"] if layer.bias else [])]
-            names += ["weight_hr"] if layer.proj_size else []
-            found += [getattr(layer, f"{name}_l{k}{suffix}") for name in names]
-    return found
+    """What the layer computes with: its parameters, or what it makes of them at each call."""
+    return [each for suffix, _ in layer._places() for each in layer._matrices(suffix) if each is not None]
 
 
 def _is_quantized(layer: Any) -> bool:
@@ -31,10 +26,12 @@ def _is_quantized(layer: Any) -> bool:
 
 
 def _fits(tracer: Any, layer: Any, x: Tensor, first: Any) -> bool:
-    if _is_quantized(layer):
-        return is_plain(tracer, x, *first)
-    tensors = (x, *first, *_weights(layer))
-    return len({t.dtype for t in tensors}) == 1 and is_plain(tracer, *tensors)
+    tensors = (x, *first)
+    if not _is_quantized(layer):
+        tensors += tuple(held for name in layer._flat_weights_names if (held := getattr(layer, name)) is not None)
+        if len({t.dtype for t in tensors}) > 1:
+            return False
+    return is_plain(tracer, *tensors)
 
 
 def standing_in(owns: dict[str, Callable[..., Any]], tracer_of: Callable[[], Any], sizes_of: Callable[..., Any]) -> Any:

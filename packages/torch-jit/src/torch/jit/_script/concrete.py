@@ -16,7 +16,7 @@ from .._unique import unique_name
 from . import observed, types
 from .calls import modifier
 from .compiler import compiler
-from .errors import ScriptError
+from .errors import NotSupportedError, ScriptError
 from .hooks import Hooks, hooks_of
 from .library import REPLACED, is_library
 from .shells import identity, shell_of
@@ -108,6 +108,12 @@ def _text(value, module):
 
 def form_of(module):
     """What a script is compiled of in the place of a module: a quantized layer has another form there."""
+    for cls in type(module).__mro__:
+        if cls.__module__.startswith("torch.ao.nn.quantized.reference."):
+            raise NotSupportedError(
+                f"{cls.__name__} of torch.ao.nn.quantized.reference rounds its weights at each call, which torch.jit.script does not "
+                "compile: torch.jit.trace records it"
+            )
     if not type(module).__module__.startswith("torch.ao.nn."):
         return module
     from . import quantized_layers
