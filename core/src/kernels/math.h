@@ -10,8 +10,8 @@
 //
 // Most functions of Vec<float> beyond exp and log are computed in double, half a register at a time: exact argument
 // reduction and correct edges then cost little thought, and the result is off by hardly more than its rounding. Where
-// a processor has no fused multiply-add, those of double that need it call libm lane by lane, as does lgamma of double
-// everywhere. The polynomials are minimax fits: minimax.py prints them.
+// a processor has no fused multiply-add, those of double that need it call libm lane by lane, as does lgamma of what is
+// not positive everywhere. The polynomials are minimax fits: minimax.py prints them.
 #pragma once
 #include "kernels/math/circular.h"
 #include "kernels/math/exponential.h"

@@ -110,6 +110,24 @@ def test_padding_cuts_with_negative_widths_and_refuses_too_much():
         pad(t.view(1, 5), [5, 0], "reflect")
 
 
+@pytest.mark.parametrize("widths", [(-1, 2), (2, -1), (5, -3), (-4, 3), (-1, -2), (-2, 0, 3, -1), (1, 2, -3, 1)])
+def test_circular_padding_repeats_nothing_of_what_it_cuts_off(widths):
+    a = counting(1, 4, 5)
+    kept, more = a, [(0, 0)] * 3
+    for d, (left, right) in enumerate(zip(widths[::2], widths[1::2], strict=True)):
+        last = a.shape[-1 - d] + min(right, 0)
+        kept = np.take(kept, range(max(-left, 0), last), -1 - d)
+        more[-1 - d] = max(left, 0), max(right, 0)
+    got = torch._C._operator("pad")(torch.from_numpy(a), list(widths), "circular")
+    assert np.array_equal(got.numpy(), np.pad(kept, more, mode="wrap"))
+
+
+@pytest.mark.parametrize("widths", [(-3, 1), (1, -3)])
+def test_circular_padding_needs_something_to_repeat(widths):
+    with pytest.raises(RuntimeError, match=r"cuts off all that it would repeat of input \[1, 1, 3\]"):
+        torch._C._operator("pad")(torch.ones(1, 1, 3), list(widths), "circular")
+
+
 def test_rolling_a_number_needs_no_dims():
     x = torch.tensor(5)
     assert torch.roll(x, 3).item() == 5

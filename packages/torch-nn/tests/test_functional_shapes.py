@@ -36,6 +36,8 @@ def test_padding_that_makes_no_sense_is_named():
     x = torch.zeros(1, 1, 4)
     with pytest.raises(RuntimeError, match=r"'reflect' needs padding smaller than the dim, got \(4, 0\) for 4"):
         F.pad(x, (4, 0), "reflect")
+    with pytest.raises(RuntimeError, match=r"nothing to repeat where \(-4, 1\) cut off all 4"):
+        F.pad(x, (-4, 1), "circular")
     with pytest.raises(RuntimeError, match="comes in pairs"):
         F.pad(x, (1, 2, 3))
     with pytest.raises(NotImplementedError, match="unrecognised mode 'mirror'; use one of constant, reflect"):

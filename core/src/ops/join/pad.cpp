@@ -108,9 +108,15 @@ Tensor circular_pad_composite(const Tensor& self, IntArrayRef padding) {
                 "Padding value causes wrapping around more than once: padding ", Bracketed{padding}, " of input ",
                 Bracketed{self.sizes()});
   }
-  return select_positions("circular_pad", self, padding, [](int64_t i, int64_t n) {
-    return i < 0 ? i + n : i >= n ? i - n : i;
-  });
+  // What negative widths cut off does not come back on the other side.
+  std::vector<int64_t> cut(padding.begin(), padding.end()), more = cut;
+  for (int64_t& n : cut) n = std::min<int64_t>(n, 0);
+  for (int64_t& n : more) n = std::max<int64_t>(n, 0);
+  const Tensor kept = cut == std::vector<int64_t>(cut.size()) ? self : constant_pad_nd(self, cut, 0);
+  for (size_t k = 0; k < more.size() && int64_t(k / 2) < kept.dim(); ++k)
+    TORCH_CHECK(more[k] == 0 || kept.size(kept.dim() - 1 - int64_t(k / 2)) > 0, "circular_pad: padding ",
+                Bracketed{padding}, " cuts off all that it would repeat of input ", Bracketed{self.sizes()});
+  return select_positions("circular_pad", kept, more, [](int64_t i, int64_t n) { return (i % n + n) % n; });
 }
 
 Tensor pad_composite(const Tensor& self, IntArrayRef pad, std::string_view mode, const std::optional<Scalar>& value) {

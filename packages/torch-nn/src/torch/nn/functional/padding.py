@@ -78,6 +78,8 @@ def _sources(mode, size, before, after, pad, input):
         )
     if mode == "circular" and (before > size or after > size):
         raise RuntimeError(f"pad: mode 'circular' cannot wrap around twice, got {(before, after)} for {size}")
+    if mode == "circular" and size + min(before, 0) + min(after, 0) <= 0:
+        raise RuntimeError(f"pad: mode 'circular' has nothing to repeat where {(before, after)} cut off all {size}")
     places = torch.arange(-before, size + after, device=input.device)
     if mode == "replicate":
         return places.clamp(0, size - 1)
