@@ -24,6 +24,7 @@ THEIR_OWN = {
 #: PyTorch's own names, which libraries use too.
 PUBLIC = {
     "DisableTorchFunctionSubclass", "Generator", "Tensor", "TensorBase", "UntypedStorage", "interface", "strided", "_set_grad_enabled",
+    "_get_tracing_state",
     "_dynamo_state",  # torch-jit puts it there
 }  # fmt: skip
 

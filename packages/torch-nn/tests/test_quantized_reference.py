@@ -270,6 +270,8 @@ def test_recurrent_layers_are_told_of_every_matrix():
 
 
 def test_recurrent_layers_of_graphs_have_references():
+    pytest.importorskip("torch.fx")
+
     class Steps(nn.Module):
         def __init__(self):
             super().__init__()
