@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "primitives.h"
+#include "torch/core/autocast.h"
 #include "torch/core/ops/attention.h"
 #include "torch/core/ops/binary.h"
 #include "torch/core/ops/contraction.h"
@@ -39,6 +40,16 @@ struct Attention {
 
 Tensor attention(T query, T key, T value, Attention a) {
   const char* op = "scaled_dot_product_attention";
+  if (const DeviceType device = query.device().type; autocast::is_enabled(device)) {
+    const DType to = autocast::dtype(device);
+    const auto cast = [&](T t) {
+      return t && is_floating(t.dtype()) && t.dtype() != DType::Float64 ? torch::_to_copy(t, to) : t;
+    };
+    const Tensor q = cast(query), k = cast(key), v = cast(value);
+    a.mask = cast(a.mask);
+    const autocast::Off as_they_are;
+    return attention(q, k, v, a);
+  }
   TORCH_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2, op,
               ": query, key and value must have at least 2 dims, got ", query.sizes(), ", ", key.sizes(), ", ",
               value.sizes());

@@ -191,6 +191,22 @@ def test_attention_with_shared_heads_and_of_half_types():
     torch.testing.assert_close(program(q, k), shared_heads(q, k), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+def test_attention_of_programs_is_in_lower_precision_under_autocast(dtype):
+    q, k = torch.randn(1, 4, 5, 8, requires_grad=True), torch.randn(1, 2, 5, 8).to(dtype)
+    for program in (
+        torch.jit.script(shared_heads),
+        traced(shared_heads, torch.ones(1, 4, 5, 8), torch.ones(1, 2, 5, 8)),
+    ):
+        with torch.autocast("cpu", dtype):
+            found, expected = program(q, k), shared_heads(q, k)
+        assert found.dtype == dtype and torch.equal(found, expected)
+        with torch.autocast("cpu", dtype):
+            assert program(q.double(), k.double()).dtype == torch.float64
+        of_found, of_expected = (torch.autograd.grad(x.float().sin().sum(), q)[0] for x in (found, expected))
+        assert torch.equal(of_found, of_expected)
+
+
 @pytest.mark.parametrize("heads", [1, 3])
 def test_heads_that_do_not_divide_those_of_queries_are_refused(heads):
     program = torch.jit.script(shared_heads)
