@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch import _pytree as pytree
 
@@ -36,6 +36,7 @@ def containers(children):
 trees = st.recursive(leaves, containers, max_leaves=12)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(trees)
 def test_a_tree_is_put_together_as_it_was(tree):
     found, spec = pytree.tree_flatten(tree)
@@ -47,12 +48,14 @@ def test_a_tree_is_put_together_as_it_was(tree):
     assert spec.flatten_up_to(tree) == found
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(trees)
 def test_a_description_survives_json(tree):
     spec = pytree.tree_structure(tree)
     assert pytree.treespec_loads(pytree.treespec_dumps(spec)) == spec
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(trees)
 def test_a_map_visits_every_leaf_once(tree):
     seen = []

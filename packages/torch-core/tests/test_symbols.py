@@ -5,7 +5,7 @@ import operator
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from torch._symbols import Expression, SymFloat, SymInt, named, numbers_read, of_text
 
@@ -28,6 +28,7 @@ def computed(tree, leaf):
     return getattr(operator, name)(*(computed(part, leaf) for part in parts))
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(TREES)
 def test_a_formula_is_the_number_that_python_computes(tree):
     try:
