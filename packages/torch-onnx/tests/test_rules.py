@@ -322,6 +322,9 @@ PLACES = {
             ("mask", 4, {"attn_mask": rows(5, 7) > -3}), ("bias", 4, {"attn_mask": rows(5, 7)}),
         )
     },
+    "attention, more heads of values": (
+        lambda x, y: F.scaled_dot_product_attention(x, y[:, :1], y * 2, enable_gqa=True), rows(2, 4, 5, 6), rows(2, 2, 7, 6),
+    ),
 }  # fmt: skip
 
 

@@ -117,12 +117,7 @@ def attention(w, a, out):
         mask = None if a.attn_mask is None else w.cast(a.attn_mask, dtype)
         scale = None if a.scale is None else float(a.scale)
         return w.op("Attention", q, k, v, mask, is_causal=int(bool(a.is_causal)), scale=scale)
-    key, value = w.name(k), w.name(v)
-    if a.enable_gqa and k.shape[-3] != q.shape[-3]:
-        heads = w.size(q, -3), w.size(k, -3)
-        fixed = all(isinstance(n, int) for n in heads)
-        times = heads[0] // heads[1] if fixed else w.op("Div", *(w.ints([n]) for n in heads))
-        key, value = (_repeat_heads(w, x, n, times) for x, n in ((k, key), (v, value)))
+    key, value = (_for_heads(w, a, x) for x in (k, v))
     turned = w.op("Transpose", key, perm=[*range(rank - 2), rank - 1, rank - 2])
     scores = w.op("MatMul", w.op("Mul", q, _scale(w, a, dtype)), turned)
     mask = a.attn_mask
@@ -162,8 +157,14 @@ def _is_plain(a):
     return mask is None or (a.attn_mask.dtype != torch.bool and tuple(mask[-2:]) == (q[2], k[2]))
 
 
-def _repeat_heads(w, x, name, times):
-    """Heads (dim -3) repeated, each beside its copies."""
+def _for_heads(w, a, x):
+    """Keys or values with each head (dim -3) beside as many copies as heads of the query share it."""
+    name = w.name(x)
+    if not a.enable_gqa or x.shape[-3] == a.query.shape[-3]:
+        return name
+    sizes = w.size(a.query, -3), w.size(x, -3)
+    fixed = all(isinstance(n, int) for n in sizes)
+    times = sizes[0] // sizes[1] if fixed else w.op("Div", *(w.ints([n]) for n in sizes))
     rank = x.rank
     wide = w.op("Tile", w.unsqueeze(name, rank - 2), w.ints([1] * (rank - 2) + [times, 1, 1]))
     shape = [w.size(x, i) for i in range(rank)]
