@@ -46,7 +46,8 @@ def things():
         for owner in (torch.Tensor, nn.Module, nn.RNNBase, F, torch)
         for name, value in vars(owner).items()
     ]
-    modes = torch.is_grad_enabled(), gc.isenabled(), sys.getprofile(), str(torch.get_default_device())
+    hooks = nn.modules.module._global_forward_pre_hooks, nn.modules.module._global_forward_hooks
+    modes = torch.is_grad_enabled(), gc.isenabled(), sys.getprofile(), str(torch.get_default_device()), *map(len, hooks)
     return {(owner, name): value for owner, name, value in replaced}, modes
 
 

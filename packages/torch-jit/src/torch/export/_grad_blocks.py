@@ -14,8 +14,7 @@ from torch.autograd import grad_mode
 from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 from torch.jit import _native
-
-from ._threads import here
+from torch.jit._threads import here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import sys
 
 import torch
 from torch.jit import _native
+from torch.jit._threads import here
 
 from ._tape import Place
-from ._threads import here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

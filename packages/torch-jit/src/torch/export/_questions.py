@@ -20,9 +20,9 @@ import torch
 from torch import _pytree as pytree
 from torch._seams import SizeExpression as Expression
 from torch.jit import _native
+from torch.jit._threads import here
 
 from . import _formulas
-from ._threads import here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ import sys
 
 import torch
 from torch.jit import _native
-
-from ._threads import here
+from torch.jit._threads import here
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

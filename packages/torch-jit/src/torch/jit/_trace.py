@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import functools
 import os
@@ -20,6 +21,7 @@ from ._nodes import name_sums
 from ._reads import TracerWarning, current, read_by_operators, warn, watching
 from ._rewrites import remove_mutation
 from ._structure import add_input, copied, integers_of, output_value
+from ._threads import here
 from ._unique import unique_name
 
 __all__ = ["TracerWarning", "TracingCheckError", "is_tracing", "trace", "trace_module"]
@@ -232,39 +234,30 @@ def _traced_later(module, looks, object):
 
 
 class _Scopes:
-    """Follows which module runs, by its hooks."""
+    """Follows which module runs."""
 
     def __init__(self, tracer, module, calls):
         self.graph, self.stack, self.names, self.calls = tracer.graph, [], {}, calls
-        self.hooks, self.over = [], False  # hooks that Ctrl-C has kept from being removed do nothing
         for path, each in module.named_modules():
             self.names.setdefault(id(each), "__module" + ("." + path if path else ""))
 
-    def __enter__(self):
-        modules = sys.modules["torch.nn"].modules.module
+    def followed(self):
+        """A block in which calls of modules, in this thread, are of their scopes."""
+        base = sys.modules["torch.nn"].Module
+        call = base.__call__
 
-        def enter(module, args):
-            if self.over:
-                return
+        def called(module, *args, **kwargs):
             if id(module) in self.names and id(module) not in self.calls:
                 self.calls[id(module)] = _looks(args)
             self.stack.append(self.names.get(id(module), self.stack[-1] if self.stack else ""))
             self.graph.setScope(self.stack[-1])
+            try:
+                return call(module, *args, **kwargs)
+            finally:
+                self.stack.pop()
+                self.graph.setScope(self.stack[-1] if self.stack else "")
 
-        def leave(module, args, out):
-            if self.over or not self.stack:
-                return
-            self.stack.pop()
-            self.graph.setScope(self.stack[-1] if self.stack else "")
-
-        self.hooks.append(modules.register_module_forward_pre_hook(enter))
-        self.hooks.append(modules.register_module_forward_hook(leave))
-
-    def __exit__(self, *error):
-        for hook in self.hooks:
-            hook.remove()
-        self.stack.clear()
-        self.graph.setScope("")
+        return ir._native.Replaced([(base, "__call__", here(called, call))])
 
 
 def record(call, inputs, tree=None, strict=True, names=None, follow=True, outplace=False):
@@ -285,14 +278,9 @@ def record(call, inputs, tree=None, strict=True, names=None, follow=True, outpla
     with watching(tracer):
         recording = ir._native.Recording(tracer)
         try:
-            if scopes is None:
+            with contextlib.nullcontext() if scopes is None else scopes.followed():
                 out = call(*inputs)
-            else:
-                with scopes:
-                    out = call(*inputs)
         finally:
-            if scopes is not None:
-                scopes.over = True
             recording.end()
     if out is None:
         raise RuntimeError(
