@@ -125,6 +125,12 @@ def test_derivatives_of_lgamma_of_negative_doubles(n):
             assert y == pytest.approx(float(exact), rel=1e-13 * (1 + n)), x
 
 
+def test_second_derivatives_of_lgamma_between_poles():
+    for n, x in ((2, -0.5), (20, -0.5), (2, -1.5), (8, -0.5)):
+        exact = float(mpmath.psi(n, 1 - mpf(x)))  # as small as on the other side of zero: the cotangent adds nothing
+        assert torch.polygamma(n, torch.tensor(x, dtype=torch.float64)).item() == pytest.approx(exact, rel=1e-13)
+
+
 def bits(x):
     return x.contiguous().view(torch.int64)
 

@@ -167,12 +167,12 @@ TORCH_ANY inline double zeta_term(int j) {
                                          1.0 / 74724249600, -3617.0 / 10670622842880000};
   return kTerms[j];
 }
-// The Hurwitz zeta function, sum of (k + q)^-s over k >= 0, for s > 1 and q > 0, by Euler-Maclaurin summation from the
-// tenth term on (Abramowitz and Stegun 23.2.9).
-TORCH_ANY inline double zeta_of_positive(double s, double q) {
+// The Hurwitz zeta function, sum of (k + q)^-s over k >= 0, for s > 1 and q from -10 on, by Euler-Maclaurin summation
+// from the tenth positive term on (Abramowitz and Stegun 23.2.9).
+TORCH_ANY inline double zeta_sum(double s, double q) {
   double sum = 0;
   int k = 0;
-  for (; k < 10; ++k) sum += std::pow(q + k, -s);
+  for (; k < 10 || q + k < 10; ++k) sum += std::pow(q + k, -s);
   const double a = q + k, b = std::pow(a, -s);
   sum += b * a / (s - 1) + 0.5 * b;
   double factor = s, power = b / a;
@@ -189,13 +189,13 @@ TORCH_ANY inline double zeta_scalar(double s, double q) {
   if (s == 1) return kInfinity<double>;
   if (s < 1) return kNan<double>;
   if (q == kInfinity<double>) return 0;
-  if (!(q <= 0)) return zeta_of_positive(s, q);
   const double below = std::floor(q);
-  if (q == below) return kInfinity<double>;
-  if (s != std::floor(s)) return kNan<double>;
+  if (q <= 0 && q == below) return kInfinity<double>;
+  if (q <= 0 && s != std::floor(s)) return kNan<double>;
+  if (!(q < -10)) return zeta_sum(s, q);
   // Negative terms, up to sign, are those from the last of them on without those beyond the first.
-  const double mirrored = zeta_of_positive(s, below + 1 - q) - zeta_of_positive(s, 1 - q);
-  return zeta_of_positive(s, q - below) + (std::fmod(s, 2) == 0 ? mirrored : -mirrored);
+  const double mirrored = zeta_sum(s, below + 1 - q) - zeta_sum(s, 1 - q);
+  return zeta_sum(s, q - below) + (std::fmod(s, 2) == 0 ? mirrored : -mirrored);
 }
 TORCH_ANY inline double factorial(int64_t n) {  // exact up to 22
   double product = 1;
