@@ -572,3 +572,22 @@ def test_exporting_a_quantized_model_says_what_to_do():
         torch.export.export(Rounded(), (x,))
     dynamic = tq.quantize_dynamic(nn.Sequential(nn.Linear(3, 2)), {nn.Linear})  # takes floats and gives floats
     assert torch.equal(torch.export.export(dynamic, (x,)).module()(x), dynamic(x))
+
+
+def test_graphs_that_call_quantized_functions_are_saved():
+    class Sums(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.one, self.two = nn.Linear(3, 4), nn.Linear(3, 4)
+
+        def forward(self, x):
+            return torch.cat([self.one(x) + self.two(x), self.one(x) * self.two(x)], 1)
+
+    x = torch.randn(8, 3)
+    prepared = tq.quantize_fx.prepare_fx(Sums().eval(), tq.get_default_qconfig_mapping("x86"), (x,))
+    prepared(x)
+    model, file = tq.quantize_fx.convert_fx(prepared), io.BytesIO()
+    assert "torch.ops.quantized.add(" in model.code and "torch.ops.quantized.cat(" in model.code
+    torch.save(model, file)
+    file.seek(0)
+    assert torch.equal(torch.load(file, weights_only=False)(x), model(x))

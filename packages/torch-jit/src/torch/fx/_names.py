@@ -48,6 +48,8 @@ def _lasting(func):
 
 
 def _qualified(func):
+    if isinstance(func, torch._ops.OpOverloadPacket):
+        return f"torch.ops.{func}"
     name = getattr(func, "__name__", None)
     if name is None:
         name = type(func).__name__
