@@ -203,3 +203,46 @@ def test_a_parameter_that_a_program_writes_to_is_as_before():
     with pytest.raises(UserError, match="writes to parameter 'weight'"):
         torch.export.export(net, (torch.ones(3),))
     assert net.weight.tolist() == [1.0, 1.0, 1.0] and net.weight._version == 0
+
+
+class Assigning(nn.Module):
+    """Counts its calls, and keeps their sums in a buffer that it gets anew."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls, self.last = 0, None
+        self.register_buffer("total", torch.ones(3))
+
+    def forward(self, x):
+        self.calls += 1
+        self.total = self.total + x.sum(0)
+        if self.last is None:
+            self.last = x * 2
+        return self.total * self.calls + self.last
+
+
+@pytest.mark.parametrize("shapes", [None, ({0: Dim("n", min=2)},)], ids=["of one size", "of all sizes"])
+def test_what_a_program_assigns_to_modules_is_there_in_none_of_its_runs(shapes):
+    module, x = Assigning(), torch.ones(4, 3)
+    total = module.total
+    program = export(module, (x,), dynamic_shapes=shapes).module()
+    assert module.calls == 0 and module.last is None and module.total is total and total.tolist() == [1.0, 1.0, 1.0]
+    for y in (x, x * 2) if shapes is None else (x, torch.ones(7, 3)):
+        assert torch.equal(program(y), Assigning()(y))
+
+
+def test_no_run_at_another_size_writes_to_a_parameter():
+    class Writing(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = nn.Parameter(torch.ones(3))
+
+        def forward(self, x):
+            with torch.no_grad():
+                self.weight.mul_(2)
+            return x * self.weight
+
+    module = Writing()
+    with pytest.raises(UserError, match="the program writes to parameter 'weight'"):
+        export(module, (torch.ones(4, 3),), dynamic_shapes=({0: Dim("n")},))
+    assert module.weight.tolist() == [1.0, 1.0, 1.0] and module.weight._version == 0

@@ -12,7 +12,7 @@ from torch import _pytree as pytree
 from torch.compiler._guards import writes_to
 from torch.jit import _native
 
-from . import _plans, _variation
+from . import _assigned, _plans, _variation
 from ._errors import UserError, UserErrorType
 from ._guards import Guard
 from ._join import Formulas, join
@@ -48,6 +48,8 @@ def observe(
     moving = symbols(located, leaves)
     run = _Runs(function, leaves, spec, preserved)
     with _put_back(function):
+        if moving:  # runs at other sizes, which nobody watches, would write to parameters: this one refuses that
+            _record(function, leaves, spec, {}, counts=_counts(moving))
         while True:
             try:
                 return run.program(moving)
@@ -212,8 +214,7 @@ def _fixed(tape: Tape, tapes: list[Tape]) -> Tape:
 
 
 def _record(function, leaves, spec, forced, moving=(), asked=None, preserved=(), counts=(), texts=()):
-    module = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
-    module = module if isinstance(module, torch.nn.Module) else None
+    module = _assigned.module_of(function)
     named = dict(module.named_parameters()) if module is not None else {}
     buffers = dict(module.named_buffers()) if module is not None else {}
     recorder = Recorder({**named, **buffers}, set(buffers), module, forced)
@@ -228,7 +229,8 @@ def _record(function, leaves, spec, forced, moving=(), asked=None, preserved=(),
         _name(fresh, moving, asked)
         recorder.met = lambda n, tensor: asked.names.setdefault(id(tensor), texts[n]) if n in texts else None
     args, kwargs = pytree.tree_unflatten(fresh, spec)
-    with recorder.recording(), asked.listening() if moving else contextlib.nullcontext():
+    listening = asked.listening() if moving else contextlib.nullcontext()
+    with _assigned.put_back(function), recorder.recording(), listening:
         result = function(*args, **kwargs)
     return recorder.finish(result)
 
@@ -249,8 +251,8 @@ def _put_back(function):
     """Buffers have their values again after the block, and so has the generator of random numbers. So no write to a buffer counts: a
     gradient that is yet to be computed may need what it was, and finds that.
     """
-    module = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
-    buffers = list(module.buffers()) if isinstance(module, torch.nn.Module) else []
+    module = _assigned.module_of(function)
+    buffers = [] if module is None else list(module.buffers())
     before = [(b, b.detach().clone(), writes_to(b)) for b in buffers]
     random = torch.get_rng_state()
     try:

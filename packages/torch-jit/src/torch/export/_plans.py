@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import _pytree as pytree
 
+from . import _assigned
 from ._errors import UserError, UserErrorType
 from ._guards import Guard
 from ._questions import tried
@@ -117,7 +118,7 @@ def _fails(function, leaves, spec, moving, sizes):
     fresh = [x.detach().clone() if isinstance(x, torch.Tensor) else x for x in resized(leaves, moving, sizes)]
     args, kwargs = pytree.tree_unflatten(fresh, spec)
     try:
-        with torch.no_grad():
+        with torch.no_grad(), _assigned.put_back(function):
             function(*args, **kwargs)
     except Exception as error:  # whatever the program raises says that it does not take the size
         return error
