@@ -5,16 +5,11 @@
 #include "primitives.h"
 #include "torch/core/autocast.h"
 #include "torch/core/ops/attention.h"
-#include "torch/core/ops/binary.h"
 #include "torch/core/ops/contraction.h"
 #include "torch/core/ops/copy.h"
-#include "torch/core/ops/create.h"
 #include "torch/core/ops/join.h"
 #include "torch/core/ops/matmul.h"
-#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/random.h"
-#include "torch/core/ops/softmax.h"
-#include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
 
 namespace torch::program {
@@ -22,13 +17,6 @@ namespace torch::program {
 namespace {
 
 using T = const Tensor&;
-constexpr double kNothing = -__builtin_inf();
-
-Tensor number(double v) { return scalar_tensor_of(v, DType::Float64, true); }
-// True where place i of `length` may see place j of `size`.
-Tensor causal(int64_t length, int64_t size, Device device) {
-  return torch::tril(torch::ones({length, size}, DType::Bool, device));
-}
 
 struct Attention {
   Tensor mask;  // undefined: none
@@ -74,26 +62,8 @@ Tensor attention(T query, T key, T value, Attention a) {
   if (is_reduced_floating(dtype))  // scores need more digits than the result
     for (Tensor* t : {&q, &k, &v}) *t = torch::_to_copy(*t, DType::Float32);
   const auto rounded = [&](T out) { return out.dtype() == dtype ? out : torch::_to_copy(out, dtype); };
-  if (a.dropout == 0 && (q.device().type == DeviceType::CPU || q.is_meta()))
-    return rounded(torch::_attention(q, k, v, a.mask, a.is_causal, scale));
-  const Tensor scores = torch::matmul(torch::mul(q, number(scale)), torch::transpose(k, -2, -1));
-  if (a.is_causal) {
-    const Tensor seen = causal(scores.size(-2), scores.size(-1), q.device());
-    if (!a.mask)
-      a.mask = seen;
-    else if (a.mask.dtype() == DType::Bool)
-      a.mask = torch::bitwise_and(a.mask, seen);
-    else
-      a.mask = torch::masked_fill(a.mask, torch::logical_not(seen), number(kNothing));
-  }
-  Tensor weights;  // a place that may see nothing gets nothing
-  if (!a.mask)
-    weights = torch::softmax(scores, -1);
-  else if (a.mask.dtype() == DType::Bool)
-    weights = torch::_safe_softmax(torch::masked_fill(scores, torch::logical_not(a.mask), number(kNothing)), -1);
-  else
-    weights = torch::_safe_softmax(torch::add(scores, a.mask), -1);
-  if (a.dropout != 0) weights = torch::dropout(weights, a.dropout, true);
+  if (a.dropout == 0) return rounded(torch::_attention(q, k, v, a.mask, a.is_causal, scale));
+  const Tensor weights = torch::dropout(torch::_attention_weights(q, k, a.mask, a.is_causal, scale), a.dropout, true);
   return rounded(torch::matmul(weights, v));
 }
 

@@ -61,6 +61,10 @@ CALLS = {
     "softmax(": [lambda t: call(t(2, 3), 1)],
     "_safe_softmax": [lambda t: call(t(2, 3), 1)],
     "_attention(": [lambda t: call(t(2, 3, 4), t(2, 5, 4), t(2, 5, 2), t(3, 5), False, 0.5)],
+    "_attention_weights": [
+        lambda t: call(t(2, 3, 4), t(2, 5, 4), t(3, 5), False, 0.5),
+        lambda t: call(t(2, 3, 4), t(3, 4), None, True, 0.5),
+    ],
     "_attention_forward": [
         lambda t: call(t(2, 3, 4), t(2, 5, 4), t(2, 5, 2), t(2, 1, 5), False, 0.5, True, outputs=1),
         lambda t: call(t(2, 2, 3, 4), t(2, 1, 3, 4), t(3, 2), None, True, 0.5, False, outputs=1),

@@ -24,6 +24,7 @@
 #include "kernels/sort.h"
 #include "kernels/sparse.h"
 #include "levels/isa.h"
+#include "ops/attention.h"
 #include "ops/class_loss.h"
 #include "ops/conv/engine.h"
 #include "ops/conv/pooling.h"
@@ -117,6 +118,7 @@ void choose_instruction_set() {
   set_on_cpu(TORCH_PICK_ISA(softmax_double)());
   set_on_cpu(TORCH_PICK_ISA(attention_float)());
   set_on_cpu(TORCH_PICK_ISA(attention_double)());
+  set_on_cpu(attention_on_cpu), set_on_others(attention_by_operators);
   set_on_cpu(TORCH_PICK_ISA(norm_float)());
   set_on_cpu(TORCH_PICK_ISA(norm_double)());
   set_on_cpu(TORCH_PICK_ISA(recurrent_float)());

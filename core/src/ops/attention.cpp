@@ -1,4 +1,4 @@
-#include "torch/core/ops/attention.h"
+#include "ops/attention.h"
 
 #include <algorithm>
 #include <functional>
@@ -9,8 +9,14 @@
 #include "dispatch/register.h"
 #include "dispatch/work.h"
 #include "iterate/dense.h"
+#include "torch/core/arithmetic.h"
+#include "torch/core/ops/attention.h"
 #include "torch/core/ops/copy.h"
 #include "torch/core/ops/create.h"
+#include "torch/core/ops/matmul.h"
+#include "torch/core/ops/pointwise.h"
+#include "torch/core/ops/softmax.h"
+#include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
 
 namespace torch {
@@ -171,6 +177,53 @@ std::tuple<Tensor, Tensor, Tensor> backward(const Tensor& grad, const Tensor& qu
   return {result(q), result(k), result(v)};
 }
 
+// --- by operators ---
+
+Tensor turned(const Tensor& t) { return transpose(t, -2, -1); }
+
+Tensor all_weights(const Tensor& query, const Tensor& key, const Tensor& mask, bool is_causal, double scale) {
+  const Tensor nothing = number(-std::numeric_limits<double>::infinity());
+  Tensor scores = matmul(query * number(scale), turned(key));
+  if (is_causal) {
+    const Tensor seen = tril(ones({scores.size(-2), scores.size(-1)}, DType::Bool, scores.device()));
+    scores = masked_fill(scores, logical_not(seen), nothing);
+  }
+  if (!mask) return is_causal ? _safe_softmax(scores, -1) : softmax(scores, -1);
+  scores = mask.dtype() == DType::Bool ? masked_fill(scores, logical_not(mask), nothing)
+                                       : scores + _to_copy(mask, scores.dtype());
+  return _safe_softmax(scores, -1);
+}
+
+std::tuple<Tensor, Tensor> forward_by_operators(const Tensor& query, const Tensor& key, const Tensor& value,
+                                                const Tensor& mask, bool is_causal, double scale, bool keep_weights) {
+  const Call call(kName, query, key, value, mask, is_causal, scale);
+  const auto wide = [&](const Tensor& t) { return as_dtype(t, call.dtype); };
+  const Tensor weights = all_weights(wide(query), wide(key), mask, is_causal, scale);
+  const Tensor kept = keep_weights
+                          ? as_contiguous(expand(weights, with(call.batch, call.length, call.size)), call.dtype)
+                          : empty_tensor({0}, call.dtype, query.device());
+  return {as_dtype(matmul(weights, wide(value)), query.dtype()), kept};
+}
+
+std::tuple<Tensor, Tensor, Tensor> backward_by_operators(const Tensor& grad, const Tensor& query, const Tensor& key,
+                                                         const Tensor& value, const Tensor& mask, const Tensor& weights,
+                                                         bool is_causal, double scale) {
+  const Call call("_attention_backward", query, key, value, mask, is_causal, scale);
+  const auto wide = [&](const Tensor& t) { return as_dtype(t, call.dtype); };
+  const Tensor g = wide(grad), q = wide(query), k = wide(key);
+  const Tensor all = weights.dim() > 1 ? weights : all_weights(q, k, mask, is_causal, scale);
+  const Tensor p = expand(all, with(call.batch, call.length, call.size));
+  const Tensor of_scores = softmax_backward(matmul(g, turned(wide(value))), p, -1) * number(scale);
+  const auto result = [&](const Tensor& t) { return as_dtype(t, query.dtype()); };
+  return {result(matmul(of_scores, k)), result(matmul(turned(of_scores), q)), result(matmul(turned(p), g))};
+}
+
+// Meta has shapes like the CPU's.
+const AttentionWork& work_for(const Tensor& query) {
+  const AttentionWork* found = work<AttentionWork>.on(query);
+  return found ? *found : attention_on_cpu;
+}
+
 // Weights that fit the caches spare a backward pass their product: steps of 4 x 4 x 64 x 32 take 344 us with them and
 // 457 without (one thread of an AMD EPYC, Zen 4).
 Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask, bool is_causal,
@@ -188,9 +241,19 @@ Tensor attend(const Tensor& query, const Tensor& key, const Tensor& value, const
 
 }  // namespace
 
+const AttentionWork attention_on_cpu{forward, backward};
+const AttentionWork attention_by_operators{forward_by_operators, backward_by_operators};
+
 void register_attention() {
-  set_native<op::_attention_forward>(forward);
-  set_native<op::_attention_backward>(backward);
+  set_composite<op::_attention_weights>(all_weights);
+  set_native<op::_attention_forward>([](const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+                                        bool is_causal, double scale, bool keep_weights) {
+    return work_for(query).forward(query, key, value, mask, is_causal, scale, keep_weights);
+  });
+  set_native<op::_attention_backward>(
+      [](const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& mask,
+         const Tensor& weights, bool is_causal,
+         double scale) { return work_for(query).backward(grad, query, key, value, mask, weights, is_causal, scale); });
   set_composite<op::_attention>(attend);
 }
 

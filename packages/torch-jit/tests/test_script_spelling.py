@@ -29,6 +29,7 @@ OWN = [
     "_narrow_linear",
     "_attention",
     "_attention_forward",
+    "_attention_weights",
     "_segment_sum",
     "_compressed_with_values",
     "_check_compressed",

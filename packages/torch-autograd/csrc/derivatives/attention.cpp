@@ -4,12 +4,8 @@
 
 #include "math.h"
 #include "register.h"
-#include "torch/core/ops/copy.h"
-#include "torch/core/ops/create.h"
 #include "torch/core/ops/matmul.h"
-#include "torch/core/ops/pointwise.h"
 #include "torch/core/ops/softmax.h"
-#include "torch/core/ops/unary.h"
 #include "torch/core/ops/view.h"
 
 namespace torch::autograd {
@@ -38,22 +34,9 @@ struct Attention {
     if (b.needs(2)) b[2] = gv;
   }
 
-  Tensor weights() const {
-    const Tensor nothing = number(-std::numeric_limits<double>::infinity());
-    Tensor scores = torch::matmul(query * number(scale), turned(key));
-    if (is_causal) {
-      const Tensor seen = torch::tril(torch::ones({scores.size(-2), scores.size(-1)}, DType::Bool, scores.device()));
-      scores = torch::masked_fill(scores, torch::logical_not(seen), nothing);
-    }
-    if (!mask) return is_causal ? torch::_safe_softmax(scores, -1) : torch::softmax(scores, -1);
-    scores = Tensor(mask).dtype() == DType::Bool ? torch::masked_fill(scores, torch::logical_not(mask), nothing)
-                                                 : scores + torch::_to_copy(mask, scores.dtype());
-    return torch::_safe_softmax(scores, -1);
-  }
-
   // From the gradients of the result and of the weights, of which one may be missing.
   void by_weights(const Tensor& g, const Tensor& of_weights, Backward& b) const {
-    Tensor p = weights();
+    Tensor p = torch::_attention_weights(query, key, mask, is_causal, scale);
     if (b.needs(2) && g) b[2] = torch::matmul(turned(p), g);
     if (!b.needs(0) && !b.needs(1) && !b.needs(3)) return;
     Tensor of_p = of_weights;
