@@ -1,5 +1,7 @@
 """Where sizes may change, those that the program itself tells are in the file: they are the same for any example."""
 
+import io
+
 import pytest
 import torch
 from agreement import agree
@@ -192,3 +194,18 @@ def test_a_kernel_of_any_size_is_in_a_file():
         agree(torch.jit.trace(Filter(padding), kernels[0]), *kernels[0], others=kernels[1:], **options)
     with pytest.raises(NotImplementedError, match="padding='same' of a kernel whose sizes may change"):
         torch.onnx.export(torch.jit.trace(Filter("same"), kernels[0]), kernels[0], **options)
+
+
+@pytest.mark.parametrize(
+    ("function", "what"),
+    [
+        (lambda x: F.avg_pool1d(x[:, :, :4], [x.shape[0]]), "AveragePool of ONNX takes its kernel_shape"),
+        (lambda x: F.max_pool1d(x[:, :, :4], [x.shape[0]]), "MaxPool of ONNX takes its kernel_shape"),
+        (lambda x: F.conv1d(x, KERNEL, stride=x.shape[0]), "Conv of ONNX takes its strides"),
+    ],
+)
+def test_sizes_that_may_change_where_onnx_wants_constants_are_named(function, what):
+    traced = torch.jit.trace(Program(function), (SMALL,), check_trace=False)
+    options = {"dynamic_axes": {"x": [0, 2]}, "input_names": ["x"], "dynamo": False}
+    with pytest.raises(NotImplementedError, match=f"{what} as a constant: a size that may change"):
+        torch.onnx.export(traced, (SMALL,), io.BytesIO(), **options)

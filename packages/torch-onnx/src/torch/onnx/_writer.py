@@ -89,6 +89,12 @@ class Writer:
         own = self.unique(f"{scope}/{kind}")
         results = [self.unique(f"{own}_output_{i}") for i in range(outputs)]
         attributes = {k: v for k, v in attributes.items() if v is not None}
+        for attribute, given in attributes.items():
+            if any(isinstance(each, Value) for each in (given if isinstance(given, (list, tuple)) else [given])):
+                raise NotImplementedError(
+                    f"{kind} of ONNX takes its {attribute} as a constant: a size that may change, or another number that is "
+                    "computed, cannot stand there"
+                )
         node = helper.make_node(kind, names, results, name=own, domain=domain, **attributes)
         if self.verbose and self.step is not None and self.step.trace:
             node.doc_string = self.step.trace
