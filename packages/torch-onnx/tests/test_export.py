@@ -11,7 +11,7 @@ from test_models import Decoder, Indexed, Masked, Norms, Recurrent, Rotary, UNet
 from torch import nn
 from torch.nn import functional as F
 from torch.onnx import TrainingMode, symbolic_helper
-from torch.onnx.errors import UnsupportedOperatorError
+from torch.onnx.errors import SymbolicValueError, UnsupportedOperatorError
 
 
 class Module(nn.Module):
@@ -399,3 +399,14 @@ def test_a_quantized_model_is_refused_with_what_to_do():
         UnsupportedOperatorError, match=r"_int8_dynamic[^\n]*\nthey are of quantized layers: export the model of floats"
     ):
         torch.onnx.export(model, (torch.ones(2, 3),))
+
+
+@pytest.mark.parametrize("kind", [nn.LSTM, nn.GRU])
+@pytest.mark.parametrize("moving", [{}, {"dynamic_axes": {"x": [0]}, "input_names": ["x"]}], ids=["fixed", "moving"])
+def test_recurrent_layers_of_dynamic_models_are_refused_with_what_to_do(kind, moving):
+    model, x = torch.ao.quantization.quantize_dynamic(nn.Sequential(kind(3, 2)), {kind}), torch.ones(4, 1, 3)
+    for each in (torch.jit.trace(model, (x,)), torch.jit.script(model)):
+        with pytest.raises(
+            SymbolicValueError, match=f"quantized_{kind.__name__.lower()} cannot be written: export the model"
+        ):
+            torch.onnx.export(each, (x,), io.BytesIO(), dynamo=False, **moving)

@@ -271,6 +271,10 @@ class Walk(Numbers, Writes, Blocks):
 
     def _composed(self, node, function, inputs, steps):
         """A function of Python over operators: those that it calls for the example."""
+        name = node.s("operator").partition(",")[0] if node.hasAttribute("operator") else function.__name__
+        if name in ("quantized_lstm", "quantized_gru"):
+            way_out = "export the model of floats, and quantize its file (onnxruntime.quantization)"
+            raise self._refuse(node, f"{name} cannot be written: {way_out}")
         real = [deep(i) for i in inputs]
         at = [i for i, value in enumerate(real) if isinstance(value, torch.Tensor)]
         if self._varies("", dict(enumerate(inputs))):
@@ -279,7 +283,7 @@ class Walk(Numbers, Writes, Blocks):
             graph = graph_of(node)
             if graph is not None:
                 return self.function(graph, inputs, steps)
-            return self.function(self._traced(node, function, inputs, at), [inputs[i] for i in at], steps)
+            return self.function(self._traced(node, name, function, inputs, at), [inputs[i] for i in at], steps)
 
         ir = torch.jit._ir
         graph = ir.Graph()
@@ -295,7 +299,7 @@ class Walk(Numbers, Writes, Blocks):
         graph.registerOutput(tracer.value_of(result))
         return self.function(graph, [inputs[i] for i in at], steps)
 
-    def _traced(self, node, function, inputs, at):
+    def _traced(self, node, name, function, inputs, at):
         """The graph of a function of torch, which computes with sizes of tensors as a trace does."""
         computed = any(leaf.value is not None for i, each in enumerate(inputs) if i not in at for leaf in leaves(each))
         real = list(map(deep, inputs))
@@ -311,7 +315,6 @@ class Walk(Numbers, Writes, Blocks):
         except torch.jit.TracerWarning:
             traced = None
         if traced is None:
-            name = node.s("operator").partition(",")[0] if node.hasAttribute("operator") else function.__name__
             text = f"{name} cannot be written where sizes change, or in a block, with numbers that are computed"
             raise self._refuse(node, text)
         return traced.graph
