@@ -1,6 +1,6 @@
 // Attention some rows of queries at a time: their scores, which stay in the second cache, become weights and then rows
 // of the result before those of the next rows are computed, so that the matrix of scores never exists. Keys and values
-// are packed for products once for each matrix. A backward pass computes the weights again.
+// are packed for products once for each matrix. A backward pass computes weights again that were not kept.
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -118,8 +118,8 @@ class Packed {
   const T* packed_ = nullptr;
 };
 
-// Rows of queries that are computed at once, of `matrix` (length, size). The cut shows in sums over queries, and so is
-// of constants.
+// Queries that are computed at once, so that their scores of `size` keys stay near. The cut shows in sums over queries,
+// and so is by constants.
 struct Rows {
   int64_t length, blocks;
   Rows(int64_t length, int64_t size) : length(length) {
