@@ -23,6 +23,7 @@ FAMILIES = {
     "pointwise": "Element-wise, with parameters",
     "activation": "Activations",
     "softmax": "Softmax",
+    "attention": "Attention",
     "special": "Special functions",
     "reduce": "Reductions",
     "norm": "Normalisation",
